@@ -1,0 +1,40 @@
+# Everything a fresh machine needs: `make demo` and `make test` set up .venv themselves.
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup demo test lint proof lock clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml requirements.lock
+	python3 -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	UV_FIND_LINKS="$$PIP_FIND_LINKS" $(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -r requirements.lock
+	UV_FIND_LINKS="$$PIP_FIND_LINKS" $(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --no-deps -e .
+	touch $(READY)
+
+demo: setup
+	$(BIN)/askwise demo
+
+test: setup lint
+	$(BIN)/pytest -m "not proof"
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Long proofs: many kills, a million rows. Minutes to an hour.
+proof: setup
+	$(BIN)/pytest -m proof
+
+# The lock names no index, host or path, and torch without the build tag of one machine.
+lock:
+	UV_FIND_LINKS="$$PIP_FIND_LINKS" $(BIN)/uv pip compile --quiet pyproject.toml --all-extras --python-version 3.11 \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" -o requirements.lock
+	sed -i 's/^\(torch==[0-9.]*\)+.*/\1/' requirements.lock
+
+clean:
+	rm -rf $(VENV) askwise-demo

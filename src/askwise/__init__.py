@@ -1,0 +1,1 @@
+"""askwise: which question to ask next, for this case, and when to stop asking."""

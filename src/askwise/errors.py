@@ -1,0 +1,34 @@
+"""Errors that a user can act on: each says what was given, what is allowed and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AskwiseError(ValueError):
+    """A mistake in what was given: the message says what is allowed."""
+
+
+class BundleError(AskwiseError):
+    """A model file that can't be read or written."""
+
+
+class AskwiseWarning(UserWarning):
+    """Something that was done differently from what may have been meant."""
+
+
+def listed(names: Iterable[object], most: int = 12) -> str:
+    """Names as a person would read them: 'a', 'b' and 3 more."""
+    names = [repr(n) for n in names]
+    if len(names) <= most:
+        return ", ".join(names)
+    return ", ".join(names[:most]) + f" and {len(names) - most} more"
+
+
+def unknown_name(what: str, name: object, allowed: Iterable[object]) -> AskwiseError:
+    """The error for a name that is not there, with the nearest one that is."""
+    allowed = [str(a) for a in allowed]
+    near = difflib.get_close_matches(str(name), allowed, n=1, cutoff=0.6)
+    hint = f"did you mean {near[0]!r}?" if near else f"allowed: {listed(allowed)}"
+    return AskwiseError(f"unknown {what} {name!r}; {hint}")

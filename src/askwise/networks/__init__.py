@@ -1,0 +1,1 @@
+"""Plain networks: they know tensors, not tables or methods."""

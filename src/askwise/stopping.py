@@ -1,0 +1,252 @@
+"""When to stop asking: small rules that combine with a bar."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from askwise.acquisition import Step, StoppingRule, rule_name
+from askwise.errors import AskwiseError, AskwiseWarning, unknown_name
+from askwise.policy import Policy
+from askwise.tasks import Classification, Task, entropy
+
+Frontier = Mapping[str, Any]
+
+
+class Rule:
+    """Base of the rules: a bar joins two of them, `Budget(40) | Confidence(0.1)` stops when either says so.
+
+    A rule of your own needs one method, `stops(step) -> (batch,) bool`; inherit from this class to get the bar.
+    """
+
+    name: ClassVar[str]
+
+    def __or__(self, other: StoppingRule) -> AnyOf:
+        return AnyOf(parts_of(self) + parts_of(other))
+
+    def __ror__(self, other: StoppingRule) -> AnyOf:
+        return AnyOf(parts_of(other) + parts_of(self))
+
+    def stops(self, step: Step) -> Tensor:
+        raise NotImplementedError
+
+    def check(self, task: Task, policy: Policy) -> None:
+        """Raise a clear error where the rule has no meaning for this task or policy."""
+
+    def resolve(self, frontier: Callable[[], Frontier]) -> StoppingRule:
+        """The rule to run, once the model's frontier is at hand."""
+        del frontier
+        return self
+
+
+def parts_of(rule: StoppingRule) -> tuple[StoppingRule, ...]:
+    return tuple(getattr(rule, "parts", (rule,)))
+
+
+def _number(rule: str, what: str, value: object) -> None:
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not number or math.isnan(float(value)) or float(value) < 0:  # type: ignore[arg-type]
+        raise AskwiseError(f"{rule}({what}) takes a number of at least 0, was given {value!r}")
+
+
+@dataclass(frozen=True)
+class Budget(Rule):
+    """Spend at most k, in cost units: go on with the best group that is still affordable, stop when none is."""
+
+    k: float
+    name: ClassVar[str] = "budget"
+
+    def __post_init__(self) -> None:
+        _number("Budget", "k", self.k)
+
+    def __str__(self) -> str:
+        return f"budget={self.k:g}"
+
+    def allows(self, spent: Tensor, costs: Tensor) -> Tensor:
+        # Prices such as 0.1 + 0.2 must fit a budget of 0.3: forgive rounding, relative to the budget.
+        return spent[:, None] + costs <= self.k * (1 + 1e-6)
+
+    def stops(self, step: Step) -> Tensor:
+        return ~(step.open & self.allows(step.spent, step.costs)).any(1)
+
+
+@dataclass(frozen=True)
+class Confidence(Rule):
+    """Stop when the entropy of the prediction, H(y | x_S), is at most m nats."""
+
+    m: float
+    name: ClassVar[str] = "confidence"
+
+    def __post_init__(self) -> None:
+        _number("Confidence", "m", self.m)
+
+    def __str__(self) -> str:
+        return f"confidence={self.m:g}"
+
+    def check(self, task: Task, policy: Policy) -> None:
+        del policy
+        if not isinstance(task, Classification):
+            raise AskwiseError(
+                "Confidence(m) needs class probabilities, and this model predicts a number; "
+                "use Budget(k), Penalty(lam) or AverageCost(k)"
+            )
+
+    def stops(self, step: Step) -> Tensor:
+        return entropy(step.belief.outputs) <= self.m
+
+
+@dataclass(frozen=True)
+class Penalty(Rule):
+    """Stop when no open group that can be paid is worth its cost: max value / cost < lam."""
+
+    lam: float
+    name: ClassVar[str] = "penalty"
+
+    def __post_init__(self) -> None:
+        _number("Penalty", "lam", self.lam)
+
+    def __str__(self) -> str:
+        return f"penalty={self.lam:g}"
+
+    def check(self, task: Task, policy: Policy) -> None:
+        del task
+        if not policy.is_information:
+            raise AskwiseError(
+                "a penalty needs scores that are information, and this method's scores are only an order; "
+                "use Budget(k) or Confidence(m)"
+            )
+
+    def stops(self, step: Step) -> Tensor:
+        return (step.best < self.lam) & step.can_ask
+
+
+@dataclass(frozen=True)
+class AverageCost(Rule):
+    """Spend at most k on average: the penalty whose mean cost on the validation rows is the largest not above k."""
+
+    k: float
+    name: ClassVar[str] = "average-cost"
+
+    def __post_init__(self) -> None:
+        _number("AverageCost", "k", self.k)
+
+    def __str__(self) -> str:
+        return f"average-cost={self.k:g}"
+
+    def check(self, task: Task, policy: Policy) -> None:
+        Penalty(0).check(task, policy)
+
+    def resolve(self, frontier: Callable[[], Frontier]) -> Penalty:
+        table = frontier()
+        penalty, cost = np.asarray(table["penalty"]), np.asarray(table["mean_cost"])
+        fits = cost <= self.k * (1 + 1e-6)
+        least, most = cost[cost > 0].min(initial=np.inf), cost.max(initial=0.0)
+        if self.k < least:
+            warnings.warn(
+                f"AverageCost({self.k:g}) is below the least this model spends when it asks at all ({least:.4g}): "
+                "nothing will be asked",
+                AskwiseWarning,
+                stacklevel=2,
+            )
+        elif self.k > most * (1 + 1e-6):
+            warnings.warn(
+                f"AverageCost({self.k:g}) is above the most this model spends on average ({most:.4g}): "
+                "everything worth anything will be asked",
+                AskwiseWarning,
+                stacklevel=2,
+            )
+        if not fits.any():
+            return Penalty(math.inf)
+        return Penalty(float(penalty[int(np.where(fits, cost, -1.0).argmax())]))
+
+
+@dataclass(frozen=True)
+class AnyOf(Rule):
+    """Several rules: stop when any of them says stop, ask only what all of them allow."""
+
+    parts: tuple[StoppingRule, ...]
+    name: ClassVar[str] = "any"
+
+    def __str__(self) -> str:
+        return "|".join(str(p) for p in self.parts)
+
+    def check(self, task: Task, policy: Policy) -> None:
+        for part in self.parts:
+            check_rule(part, task, policy)
+
+    def resolve(self, frontier: Callable[[], Frontier]) -> AnyOf:
+        return AnyOf(tuple(resolve_rule(part, frontier) for part in self.parts))
+
+    def allows(self, spent: Tensor, costs: Tensor) -> Tensor:
+        allowed = torch.ones(len(spent), len(costs), dtype=torch.bool, device=costs.device)
+        for part in self.parts:
+            if hasattr(part, "allows"):
+                allowed &= part.allows(spent, costs)
+        return allowed
+
+    def stops(self, step: Step) -> Tensor:
+        return torch.stack([part.stops(step) for part in self.parts]).any(0)
+
+
+def check_rule(rule: StoppingRule, task: Task, policy: Policy) -> None:
+    """Raise where the rule can't be run at all, or has no meaning here."""
+    if not callable(getattr(rule, "stops", None)):
+        raise AskwiseError(
+            f"stop={rule!r} is not a stopping rule; give Budget(k), Confidence(m), Penalty(lam), AverageCost(k), "
+            "or an object with a method stops(step)"
+        )
+    if isinstance(rule, Rule):
+        rule.check(task, policy)
+
+
+def resolve_rule(rule: StoppingRule, frontier: Callable[[], Frontier]) -> StoppingRule:
+    return rule.resolve(frontier) if isinstance(rule, Rule) else rule
+
+
+RULES: dict[str, type[Budget] | type[Confidence] | type[Penalty] | type[AverageCost]] = {
+    "budget": Budget,
+    "confidence": Confidence,
+    "penalty": Penalty,
+    "average-cost": AverageCost,
+}
+
+
+def parse_rule(text: str) -> Rule:
+    """A rule from its text: `budget=5`, `confidence=0.1`, `penalty=0.02`, `average-cost=40`, joined by `|`."""
+    rules: list[Rule] = []
+    for part in text.split("|"):
+        name, equals, value = part.strip().partition("=")
+        if name.strip() not in RULES:
+            raise unknown_name("stopping rule", name.strip(), RULES)
+        try:
+            number = float(value)
+        except ValueError:
+            raise AskwiseError(
+                f"stopping rule {part.strip()!r} needs a number, as in '{name.strip()}=5'"
+                + ("" if equals else "; no '=' was given")
+            ) from None
+        rules.append(RULES[name.strip()](number))
+    return rules[0] if len(rules) == 1 else AnyOf(tuple(rules))
+
+
+__all__ = [
+    "RULES",
+    "AnyOf",
+    "AverageCost",
+    "Budget",
+    "Confidence",
+    "Penalty",
+    "Rule",
+    "check_rule",
+    "parse_rule",
+    "parts_of",
+    "resolve_rule",
+    "rule_name",
+]

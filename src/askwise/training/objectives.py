@@ -1,0 +1,52 @@
+"""Objectives that several methods share."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from askwise.features import Rows
+from askwise.policy import Policy
+from askwise.tasks import Task
+
+
+def random_known(available: Tensor) -> Tensor:
+    """Random sets of available groups whose size is uniform on 0..d, with members at random.
+
+    Every group joins independently with one probability per row, itself uniform on [0, 1]: then the size of the set
+    is uniform (the beta-binomial distribution with both parameters 1), at the price of one comparison.
+    """
+    draw = torch.rand(available.shape, device=available.device)
+    level = torch.rand(len(available), 1, device=available.device)
+    return (draw < level) & available
+
+
+class MaskedPrediction:
+    """Predict from random sets of groups: the pre-training of the paper's appendix, eq. (2)."""
+
+    def __init__(self, policy: Policy, task: Task, validation_masks: int = 4) -> None:
+        self.policy = policy
+        self.task = task
+        self.validation_masks = validation_masks
+
+    def loss(self, rows: Rows, weight: Tensor, progress: Tensor) -> Tensor:
+        del progress
+        assert rows.y is not None
+        mask = self.policy.mask(random_known(rows.available), rows.present)
+        outputs = self.policy(rows.x, mask, scores=False).outputs
+        losses = self.task.training_loss(outputs, rows.y) / self.task.unit
+        return (losses * weight).sum() / weight.sum()
+
+    def validate(self, rows: Rows) -> Tensor:
+        assert rows.y is not None
+        device = rows.x.device
+        total = torch.zeros((), device=device)
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(0)
+            for batch in rows.batches(8192):
+                assert batch.y is not None
+                for _ in range(self.validation_masks):
+                    mask = self.policy.mask(random_known(batch.available), batch.present)
+                    outputs = self.policy(batch.x, mask, scores=False).outputs
+                    total += self.task.loss(outputs, batch.y).sum()
+        return total / (len(rows) * self.validation_masks * self.task.unit)
