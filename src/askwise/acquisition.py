@@ -156,7 +156,7 @@ class Trace:
     def at(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Outputs, spent and number asked of each row at step index (rows,)."""
         rows = torch.arange(len(index))
-        asked = torch.cat([torch.zeros_like(self.choice[:1]), (self.choice >= 0).cumsum(0)])
+        asked = torch.cat([self.choice.new_zeros(1, len(index)), (self.choice >= 0).cumsum(0)])
         return self.outputs[index, rows], self.spent[index, rows], asked[index, rows]
 
 
@@ -182,7 +182,9 @@ def _roll(
         if not bool(going.any()):
             break
         choice.append(torch.where(going & step.can_ask, step.choice, -1))
-    stops = tuple(Stop(a.cpu(), np.array(n, dtype=object)[w.cpu().numpy()]) for a, w, n in zip(at, why, names, strict=True))
+    stops = tuple(
+        Stop(a.cpu(), np.array(n, dtype=object)[w.cpu().numpy()]) for a, w, n in zip(at, why, names, strict=True)
+    )
     no_choice = torch.empty(0, len(rows), dtype=torch.int64)
     return Trace(
         torch.stack(outputs).cpu(),

@@ -33,5 +33,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             part.unlink(missing_ok=True)
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise AskwiseError(f"no space left to write {target}; nothing was changed: free some space and try again") from error
+            raise AskwiseError(
+                f"no space left to write {target}; nothing was changed: free some space and try again"
+            ) from error
         raise AskwiseError(f"can't write {target}: {error.strerror or error}; nothing was changed") from error

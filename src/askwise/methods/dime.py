@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from askwise.acquisition import walk
+from askwise.acquisition import StoppingRule, walk
+from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace, Rows
+from askwise.methods.base import ClassifierMethod, Method, RegressorMethod
+from askwise.model import Costs
+from askwise.networks.mlp import Mlp, MlpTrunk
+from askwise.networks.pair import SeparateNetworks, SharedNetworks
 from askwise.policy import Belief, Policy
 from askwise.tasks import Task, entropy
-from askwise.training.objectives import random_known
+from askwise.training.loop import Plan, Training
+from askwise.training.objectives import MaskedPrediction, random_known
+from askwise.training.schedule import batch_size_for, epochs_for
 
-SCALINGS = ("bounded", "positive", "none")
+LONGEST_EPISODE = 32
+PRETRAIN_UPDATES = 1500
+JOINT_UPDATES = 2000
 
 
 class DimePolicy(Policy):
@@ -111,3 +125,188 @@ class JointObjective:
             mask = self.policy.mask(step.known_next, batch.present)
             total += self.task.loss(self.policy(batch.x, mask, scores=False).outputs, batch.y).sum()
         return total / (len(rows) * (self.n_steps + 1) * self.task.unit)
+
+
+class Dime(Method):
+    """What DIME's classifier and regressor share: settings, networks and the two stages of training."""
+
+    scalings: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        costs: Costs = None,
+        groups: Mapping[str, Sequence[Any]] | None = None,
+        free: Sequence[Any] | None = None,
+        max_steps: int | None = None,
+        hidden: int = 128,
+        layers: int = 2,
+        dropout: float = 0.3,
+        share_trunk: bool = False,
+        scaling: str = "positive",
+        predictor: nn.Module | None = None,
+        value: nn.Module | None = None,
+        pretrain_epochs: int | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 1e-3,
+        epsilon: float = 0.05,
+        patience: int | None = None,
+        stop: StoppingRule | None = None,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        checkpoint_dir: str | Path | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.costs = costs
+        self.groups = groups
+        self.free = free
+        self.max_steps = max_steps
+        self.hidden = hidden
+        self.layers = layers
+        self.dropout = dropout
+        self.share_trunk = share_trunk
+        self.scaling = scaling
+        self.predictor = predictor
+        self.value = value
+        self.pretrain_epochs = pretrain_epochs
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.epsilon = epsilon
+        self.patience = patience
+        self.stop = stop
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.checkpoint_dir = checkpoint_dir
+        self.device = device
+
+    def check_settings(self) -> None:
+        for name in ("hidden", "layers"):
+            _whole(name, getattr(self, name))
+        for name in ("max_steps", "pretrain_epochs", "epochs", "batch_size", "patience"):
+            if getattr(self, name) is not None:
+                _whole(name, getattr(self, name))
+        if not 0 <= self.dropout < 1:
+            raise AskwiseError(f"dropout must lie in [0, 1), was given {self.dropout!r}")
+        if not 0 <= self.epsilon <= 1:
+            raise AskwiseError(f"epsilon must lie in [0, 1], was given {self.epsilon!r}")
+        if not self.learning_rate > 0:
+            raise AskwiseError(f"learning_rate must be above 0, was given {self.learning_rate!r}")
+        if self.scaling not in self.scalings:
+            raise AskwiseError(f"unknown scaling {self.scaling!r}; allowed here: {', '.join(map(repr, self.scalings))}")
+        if (self.predictor is None) != (self.value is None):
+            raise AskwiseError("give both predictor= and value=, or neither")
+        if self.predictor is not None and self.share_trunk:
+            raise AskwiseError(
+                "share_trunk=True builds its own networks; it can't be joined with predictor= and value="
+            )
+
+    def build(self, space: FeatureSpace, task: Task) -> Policy:
+        return DimePolicy(space, task, self._networks(space, task), self.scaling)
+
+    def _networks(self, space: FeatureSpace, task: Task) -> nn.Module:
+        if self.predictor is not None and self.value is not None:
+            # Modules of the user's own are deep-copied, so that fit never changes what was given.
+            networks = SeparateNetworks(copy.deepcopy(self.predictor), copy.deepcopy(self.value))
+            _check_shapes(networks, space, task)
+            return networks
+        n_inputs = space.n_entries + space.n_columns
+        if self.share_trunk:
+            trunk = MlpTrunk(n_inputs, self.hidden, self.layers, self.dropout)
+            return SharedNetworks(trunk, nn.Linear(self.hidden, task.n_outputs), nn.Linear(self.hidden, space.n_groups))
+        return SeparateNetworks(
+            Mlp(n_inputs, self.hidden, task.n_outputs, self.layers, self.dropout),
+            Mlp(n_inputs, self.hidden, space.n_groups, self.layers, self.dropout),
+        )
+
+    def train(self, policy: Policy, training: Training, task: Task) -> None:
+        n_rows = len(training.train)
+        batch_size = self.batch_size or batch_size_for(n_rows)
+        space = policy.space
+        steps = min(space.n_groups, self.max_steps or LONGEST_EPISODE)
+        costs = torch.tensor(space.costs, device=training.train.x.device)
+
+        def plan(epochs: int | None, updates: int) -> Plan:
+            count = epochs or epochs_for(n_rows, batch_size, updates)
+            return Plan(count, batch_size, self.learning_rate, self.patience)
+
+        training.stage("predictor", MaskedPrediction(policy, task), plan(self.pretrain_epochs, PRETRAIN_UPDATES))
+        joint = JointObjective(policy, task, costs, steps, self.epsilon)
+        training.stage("joint", joint, plan(self.epochs, JOINT_UPDATES))
+
+
+class DimeClassifier(ClassifierMethod, Dime):
+    """Asks the group with the most information about a label per cost, and stops when a rule says so.
+
+    costs, groups, free: prices, panels of columns asked together, and columns known from the start. scaling: "bounded"
+    keeps estimates within 0 and the prediction's entropy; "positive" and "none" are for ablation. class_weights:
+    "balanced" or a mapping of label to weight. predictor, value: modules (x, mask) -> outputs and (batch, n_groups)
+    instead of MLPs. stop: the rule used where none is given.
+    """
+
+    registry_name = "dime-classifier"
+    scalings = ("bounded", "positive", "none")
+
+    def __init__(
+        self,
+        costs: Costs = None,
+        groups: Mapping[str, Sequence[Any]] | None = None,
+        free: Sequence[Any] | None = None,
+        max_steps: int | None = None,
+        hidden: int = 128,
+        layers: int = 2,
+        dropout: float = 0.3,
+        share_trunk: bool = False,
+        scaling: str = "bounded",
+        class_weights: Mapping[Any, float] | str | None = None,
+        predictor: nn.Module | None = None,
+        value: nn.Module | None = None,
+        pretrain_epochs: int | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 1e-3,
+        epsilon: float = 0.05,
+        patience: int | None = None,
+        stop: StoppingRule | None = None,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        checkpoint_dir: str | Path | None = None,
+        device: str = "auto",
+    ) -> None:
+        super().__init__(
+            costs=costs, groups=groups, free=free, max_steps=max_steps, hidden=hidden, layers=layers, dropout=dropout,
+            share_trunk=share_trunk, scaling=scaling, predictor=predictor, value=value,
+            pretrain_epochs=pretrain_epochs, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate,
+            epsilon=epsilon, patience=patience, stop=stop, validation_fraction=validation_fraction,
+            random_state=random_state, checkpoint_dir=checkpoint_dir, device=device,
+        )  # fmt: skip
+        self.class_weights = class_weights
+
+
+class DimeRegressor(RegressorMethod, Dime):
+    """Asks the group that is expected to reduce the variance of a number most per cost.
+
+    The settings are those of DimeClassifier; information, penalties and frontier are in squared units of y.
+    """
+
+    registry_name = "dime-regressor"
+    scalings = ("positive", "none")
+
+
+def _whole(name: str, number: object) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise AskwiseError(f"{name} must be a whole number of at least 1, was given {number!r}")
+
+
+def _check_shapes(networks: SeparateNetworks, space: FeatureSpace, task: Task) -> None:
+    """Try a user's modules on two rows, so that a wrong shape is told before training."""
+    x, mask = torch.zeros(2, space.n_entries), torch.zeros(2, space.n_columns, dtype=torch.bool)
+    networks.eval()
+    with torch.no_grad():
+        outputs, raw = networks(x, mask)
+    for name, given, width in (("predictor", outputs, task.n_outputs), ("value", raw, space.n_groups)):
+        if tuple(given.shape) != (2, width):
+            raise AskwiseError(
+                f"{name}(x, mask) gave shape {tuple(given.shape)} for 2 rows of {space.n_entries} inputs; "
+                f"it must give (2, {width})"
+            )

@@ -118,7 +118,9 @@ class Training:
             done = done or epoch == plan.epochs - 1
             if self.checkpoint is not None:
                 self.checkpoint.write(
-                    Saved.of(self.policy, optimiser, average, best_state, index, epoch, best, best_epoch, done, self.history)
+                    Saved.of(
+                        self.policy, optimiser, average, best_state, index, epoch, best, best_epoch, done, self.history
+                    )
                 )
             if self.report is not None:
                 self.report(Progress(name, epoch, plan.epochs, validation, best))

@@ -1,0 +1,111 @@
+"""A model as one safetensors file with a JSON header: nothing in it is ever executed."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import safetensors.torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from askwise.data.table import Schema
+from askwise.errors import BundleError
+from askwise.files import whole_file
+from askwise.model import Model
+from askwise.tasks import task_from_dict
+
+FORMAT_VERSION = 1
+HEADER = "askwise"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a bundle holds: the header, and the weights by name."""
+
+    header: dict[str, Any]
+    weights: dict[str, Tensor]
+
+    @property
+    def schema(self) -> Schema:
+        return Schema.from_dict(self.header["schema"])
+
+    def model_parts(self) -> dict[str, Any]:
+        """Everything of a Model but its policy."""
+        frontiers = {tuple(f["costs"]): pd.DataFrame(f["table"]) for f in self.header["frontiers"]}
+        return {
+            "schema": self.schema,
+            "task": task_from_dict(self.header["task"]),
+            "frontiers": {costs: table.astype(float) for costs, table in frontiers.items()},
+            "card": self.header["card"],
+        }
+
+
+def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
+    """Write a model whole, or leave the file that was there as it was."""
+    header = {
+        "format": FORMAT_VERSION,
+        "estimator": estimator,
+        "schema": model.schema.to_dict(),
+        "task": model.task.to_dict(),
+        "frontiers": [{"costs": c, "table": t.to_dict("list")} for c, t in model.frontiers.items()],
+        "card": model.card,
+    }
+    weights = {k: v.detach().cpu().contiguous().clone() for k, v in model.policy.state_dict().items()}
+    text = json.dumps(_plain(header), allow_nan=False)
+    with whole_file(path) as part:
+        part.write_bytes(safetensors.torch.save(weights, metadata={HEADER: text}))
+
+
+def read(path: str | Path) -> Contents:
+    """Read a bundle; a damaged, foreign or newer file gives a clear error."""
+    file = Path(path)
+    if not file.exists():
+        raise BundleError(f"there is no model file {file}")
+    if file.is_dir():
+        raise BundleError(f"{file} is a folder; give a model file, as written by save() or `askwise train`")
+    try:
+        with safe_open(file, framework="pt") as opened:
+            metadata = opened.metadata() or {}
+            if HEADER not in metadata:
+                raise BundleError(f"{file} is a safetensors file from another program, not an askwise model")
+            header = json.loads(metadata[HEADER])
+            if header.get("format", 0) > FORMAT_VERSION:
+                raise BundleError(
+                    f"{file} has format {header['format']}, and this askwise reads up to {FORMAT_VERSION}; "
+                    "upgrade askwise: pip install --upgrade askwise"
+                )
+            weights = {key: opened.get_tensor(key) for key in opened.keys()}  # noqa: SIM118
+    except (SafetensorError, json.JSONDecodeError) as error:
+        raise BundleError(f"{file} is not a whole askwise model: {_why(file, error)}") from None
+    except OSError as error:
+        raise BundleError(f"{file} can't be read: {error.strerror or error}") from None
+    return Contents(header, weights)
+
+
+def _why(file: Path, error: Exception) -> str:
+    start = file.read_bytes()[:16]
+    if start[:1] == b"\x80" and start[1:2] in b"\x02\x03\x04\x05":
+        return "it is a pickle, which askwise never loads since loading one can run any code"
+    if start[:2] == b"PK":
+        return "it is a zip archive (a torch or numpy file, perhaps)"
+    if not start:
+        return "it is empty"
+    return f"it is damaged, cut short, or from another program ({error})"
+
+
+def _plain(value: Any) -> Any:
+    """Values that strict JSON can hold; a number that is not finite becomes null."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,1 @@
+"""Data: tables as they are, and how they become rows."""

@@ -1,0 +1,94 @@
+"""Tables, prices and groups from files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from askwise.errors import AskwiseError
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """A DataFrame from CSV (also .gz) or Parquet; the separator of a CSV is read off its first line."""
+    file = _existing(path)
+    if file.suffix in (".parquet", ".pq"):
+        return _read_parquet(file)
+    try:
+        frame = pd.read_csv(file, sep=_separator(file), skipinitialspace=True)
+    except pd.errors.EmptyDataError:
+        raise AskwiseError(f"{file} is empty; it needs a line of column names and a line for each case") from None
+    except (pd.errors.ParserError, UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
+        raise AskwiseError(f"{file} can't be read as CSV: {error}") from None
+    return _with_rows(file, frame)
+
+
+def _read_parquet(file: Path) -> pd.DataFrame:
+    try:
+        return _with_rows(file, pd.read_parquet(file))
+    except ImportError:
+        raise AskwiseError(
+            f"{file}: reading Parquet needs pyarrow; install it with: pip install 'askwise[parquet]'"
+        ) from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, AskwiseError):
+            raise
+        raise AskwiseError(f"{file} can't be read as Parquet: {error}") from None
+
+
+def _existing(path: str | Path) -> Path:
+    file = Path(path)
+    if not file.exists():
+        raise AskwiseError(f"there is no file {file}")
+    if file.is_dir():
+        raise AskwiseError(f"{file} is a folder; give a file")
+    if file.stat().st_size == 0:
+        raise AskwiseError(f"{file} is empty")
+    return file
+
+
+def _with_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    if not len(frame):
+        raise AskwiseError(f"{file} has column names but no rows")
+    frame.columns = [str(c).strip() for c in frame.columns]
+    return frame
+
+
+def _separator(file: Path) -> str:
+    opener = gzip.open if file.suffix == ".gz" else open
+    try:
+        with opener(file, "rt", encoding="utf-8-sig", errors="replace") as lines:
+            first = lines.readline()
+    except (OSError, EOFError) as error:
+        raise AskwiseError(f"{file} can't be read: {error}") from None
+    return max(",;\t|", key=first.count)
+
+
+def read_costs(path: str | Path) -> dict[str, float]:
+    """Prices from a CSV with columns name,cost or a JSON mapping."""
+    file = _existing(path)
+    if file.suffix == ".json":
+        costs = read_mapping(file, "prices")
+        return {k: v for k, v in costs.items() if not k.startswith("_")}
+    table = read_table(file)
+    if not {"name", "cost"} <= set(table.columns):
+        raise AskwiseError(f"{file} needs the columns name and cost; it has {', '.join(table.columns)}")
+    twice = table["name"][table["name"].duplicated()]
+    if len(twice):
+        raise AskwiseError(f"{file} gives {twice.iloc[0]!r} two prices; keep one")
+    return dict(zip(table["name"].astype(str).str.strip(), table["cost"].tolist(), strict=True))
+
+
+def read_mapping(path: str | Path, what: str) -> dict[str, Any]:
+    """A JSON object."""
+    file = _existing(path)
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise AskwiseError(f"{file} is not valid JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise AskwiseError(f"{file} must hold a JSON object of {what}, it holds a {type(data).__name__}")
+    return data

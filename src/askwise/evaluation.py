@@ -1,0 +1,236 @@
+"""Numbers: metrics against cost, for every rule, with bootstrap intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from askwise.acquisition import StoppingRule, rule_name
+from askwise.errors import AskwiseError
+from askwise.features import Rows
+from askwise.model import Costs, Model
+from askwise.stopping import Budget, Confidence, Penalty
+from askwise.tasks import Classification, Task, entropy
+
+Array = np.ndarray[Any, Any]
+Metric = Callable[[Array, Array, Array], Array]
+
+
+def _weighted_mean(values: Array, weights: Array) -> Array:
+    return (weights @ values) / weights.sum(1)
+
+
+def accuracy(proba: Array, y: Array, weights: Array) -> Array:
+    return _weighted_mean((proba.argmax(1) == y).astype(float), weights)
+
+
+def log_loss(proba: Array, y: Array, weights: Array) -> Array:
+    return _weighted_mean(-np.log(np.clip(proba[np.arange(len(y)), y], 1e-15, 1)), weights)
+
+
+def brier(proba: Array, y: Array, weights: Array) -> Array:
+    """Mean squared distance to the one-hot answer; for two classes, of the probability of the second one."""
+    if proba.shape[1] == 2:
+        return _weighted_mean((proba[:, 1] - y) ** 2, weights)
+    return _weighted_mean(((proba - np.eye(proba.shape[1])[y]) ** 2).sum(1), weights)
+
+
+def expected_calibration_error(proba: Array, y: Array, weights: Array, bins: int = 15) -> Array:
+    """Mean gap between confidence and accuracy over equal-width bins of confidence."""
+    confidence = proba.max(1)
+    gap = (proba.argmax(1) == y) - confidence
+    inside = np.eye(bins)[np.minimum((confidence * bins).astype(int), bins - 1)]
+    return np.abs((weights * gap) @ inside).sum(1) / weights.sum(1)
+
+
+def auroc(proba: Array, y: Array, weights: Array) -> Array:
+    """Area under the ROC curve; for several classes the mean of one-against-rest over the classes that occur."""
+    if proba.shape[1] == 2:
+        return _binary_auroc(proba[:, 1], y == 1, weights)
+    classes = [k for k in range(proba.shape[1]) if 0 < (y == k).sum() < len(y)]
+    if not classes:
+        return np.full(len(weights), np.nan)
+    with np.errstate(invalid="ignore"):
+        return np.nanmean([_binary_auroc(proba[:, k], y == k, weights) for k in classes], axis=0)
+
+
+def _binary_auroc(score: Array, positive: Array, weights: Array) -> Array:
+    """Weighted share of (positive, negative) pairs in order, ties counting half; for each row of weights."""
+    order = np.argsort(score, kind="stable")
+    ranked, truth, w = score[order], positive[order], weights[:, order]
+    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+    up = np.add.reduceat(w * truth, starts, axis=1)
+    down = np.add.reduceat(w * ~truth, starts, axis=1)
+    below = np.cumsum(down, axis=1) - down
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (up * (below + 0.5 * down)).sum(1) / (up.sum(1) * down.sum(1))
+
+
+def rmse(prediction: Array, y: Array, weights: Array) -> Array:
+    return np.sqrt(_weighted_mean((prediction - y) ** 2, weights))
+
+
+def r2(prediction: Array, y: Array, weights: Array) -> Array:
+    mean = _weighted_mean(y, weights)
+    spread = (weights * (y[None] - mean[:, None]) ** 2).sum(1) / weights.sum(1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return 1 - _weighted_mean((prediction - y) ** 2, weights) / spread
+
+
+METRICS: dict[str, dict[str, Metric]] = {
+    "classification": {
+        "accuracy": accuracy,
+        "auroc": auroc,
+        "log_loss": log_loss,
+        "brier": brier,
+        "ece": expected_calibration_error,
+    },
+    "regression": {"rmse": rmse, "r2": r2},
+}
+
+
+def metrics(task: Task, answer: Array, y: Array, bootstrap: int = 0, seed: int = 0) -> dict[str, float]:
+    """Every metric of the task; with `bootstrap` draws also its 95 % interval, as `<metric>_low` and `_high`."""
+    ones = np.ones((1, len(y)))
+    draws = np.random.default_rng(seed).multinomial(len(y), ones[0] / len(y), size=bootstrap).astype(float)
+    result: dict[str, float] = {}
+    for name, metric in METRICS[task.kind].items():
+        result[name] = float(metric(answer, y, ones)[0])
+        if bootstrap:
+            drawn = metric(answer, y, draws)
+            drawn = drawn[np.isfinite(drawn)]
+            low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
+            result |= {f"{name}_low": float(low), f"{name}_high": float(high)}
+    return result
+
+
+def coded(task: Task, y: Array) -> Array:
+    """Answers as the metrics take them: positions of labels, or numbers."""
+    if not isinstance(task, Classification):
+        return y.astype(np.float64)
+    unknown = [label for label in np.unique(y).tolist() if label not in task.labels]
+    if unknown:
+        raise AskwiseError(f"unknown label {unknown[0]!r} in y; the model knows {list(task.labels)!r}")
+    return task.encode(y).numpy()
+
+
+def curve(
+    model: Model,
+    rows: Rows,
+    y: Array,
+    costs: Costs = None,
+    points: int = 20,
+    bootstrap: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> pd.DataFrame:
+    """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range by itself."""
+    prices = model.costs(costs)
+    truth = coded(model.task, y)
+    shared, budgets = _rules(model, rows, prices, points)
+    walks: list[tuple[Sequence[StoppingRule], StoppingRule | None]] = [(shared, None)] if shared else []
+    walks += [([rule], rule) for rule in budgets]
+    records = []
+    for i, (rules, walked_by) in enumerate(walks):
+        inner = None if progress is None else _within(progress, i / len(walks), 1 / len(walks))
+        records += _records(model, rows, truth, rules, walked_by, prices, bootstrap, inner)
+    order = {name: i for i, name in enumerate(("budget", "confidence", "penalty"))}
+    table = pd.DataFrame(records)
+    return table.iloc[np.lexsort([table["mean_cost"], table["rule"].map(order)])].reset_index(drop=True)
+
+
+def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: int = 100) -> pd.DataFrame:
+    """Penalty against mean cost, mean number of groups and metrics, from asking everything to asking nothing."""
+    prices = model.costs(costs)
+    trace = model.trace(rows, [None], prices)
+    rules = [Penalty(lam) for lam in _grid(trace.best.numpy(), trace.spent.numpy(), points)]
+    records = _records(model, rows, coded(model.task, y), rules, None, prices, 0, None)
+    table = pd.DataFrame(records).drop(columns="rule").rename(columns={"parameter": "penalty"})
+    return table.drop_duplicates("mean_cost", keep="first").reset_index(drop=True)
+
+
+def area_under_curve(table: pd.DataFrame, metric: str, most: float | None = None) -> float:
+    """Mean of a metric over cost, from 0 to `most` (default: the largest in the table), by the trapezoid rule.
+
+    Before the first point the metric is that of the first point, after the last one that of the last.
+    """
+    points = table.sort_values("mean_cost")
+    cost, value = points["mean_cost"].to_numpy(), points[metric].to_numpy()
+    end = float(cost[-1] if most is None else most)
+    if end <= 0:
+        return float(value[-1])
+    at = np.unique(np.r_[0.0, cost[cost <= end], end])
+    return float(np.trapezoid(np.interp(at, cost, value), at) / end)
+
+
+def _rules(
+    model: Model, rows: Rows, prices: tuple[float, ...], points: int
+) -> tuple[list[StoppingRule], list[StoppingRule]]:
+    """The rules of a curve: those that can share a walk, and those that need one each."""
+    sample = model.trace(rows.take(slice(0, 1000)), [None], prices)
+    spent = sample.spent.numpy()
+    budgets: list[StoppingRule] = [Budget(k) for k in _budgets(prices, points)]
+    others: list[StoppingRule] = []
+    if isinstance(model.task, Classification):
+        others += [Confidence(m) for m in _grid(entropy(sample.outputs).numpy(), spent, points)]
+    if model.policy.is_information:
+        others += [Penalty(lam) for lam in _grid(sample.best.numpy(), spent, points)]
+    # With equal costs a budget cuts the same walk, since all or none of the groups are affordable.
+    return (budgets + others, []) if len(set(prices)) == 1 else (others, budgets)
+
+
+def _grid(signal: Array, spent: Array, points: int) -> list[float]:
+    """Thresholds, falling, of a signal (steps, rows) that spread the mean cost of stopping below them evenly."""
+    lowest = np.minimum.accumulate(signal, axis=0)
+    finite = lowest[np.isfinite(lowest)]
+    if not len(finite):
+        return [0.0]
+    levels = np.unique(np.quantile(finite, np.linspace(0, 1, 40 * points + 1), method="nearest"))
+    levels = np.unique(np.r_[0.0, levels, finite.max() * 1.001 + 1e-12])[::-1]
+    some = np.linspace(0, signal.shape[1] - 1, min(signal.shape[1], 500)).astype(int)
+    rows = np.arange(len(some))
+    last = len(signal) - 1
+    cost = np.array([spent[np.minimum((lowest[:, some] >= v).sum(0), last), some][rows].mean() for v in levels])
+    wanted = np.linspace(cost.min(), cost.max(), points)
+    return [float(levels[i]) for i in np.unique(np.abs(cost[:, None] - wanted).argmin(0))]
+
+
+def _budgets(prices: tuple[float, ...], points: int) -> list[float]:
+    """Budgets from nothing to everything: each whole number of groups where costs are equal and few."""
+    total = sum(prices)
+    if len(set(prices)) == 1:
+        counts = np.unique(np.round(np.r_[0:6, np.geomspace(5, len(prices), points)]).astype(int))
+        return [float(c * prices[0]) for c in counts if c <= len(prices)]
+    return [0.0, *np.unique(np.r_[np.geomspace(min(prices), total, points), total]).tolist()]
+
+
+def _records(
+    model: Model,
+    rows: Rows,
+    truth: Array,
+    rules: Sequence[StoppingRule],
+    walked_by: StoppingRule | None,
+    prices: tuple[float, ...],
+    bootstrap: int,
+    progress: Callable[[float], None] | None,
+) -> list[dict[str, Any]]:
+    trace = model.trace(rows, rules, prices, walked_by, progress)
+    records = []
+    for rule, stop in zip(rules, trace.stops, strict=True):
+        outputs, spent, n_asked = trace.at(stop.at)
+        records.append(
+            {
+                "rule": rule_name(rule),
+                "parameter": next(iter(vars(rule).values())),
+                "mean_cost": float(spent.double().mean()),
+                "mean_groups": float(n_asked.double().mean()),
+                **metrics(model.task, model.task.decode(outputs), truth, bootstrap),
+            }
+        )
+    return records
+
+
+def _within(progress: Callable[[float], None], start: float, width: float) -> Callable[[float], None]:
+    return lambda fraction: progress(start + width * fraction)

@@ -1,0 +1,1 @@
+"""Methods: one file each; a method builds a policy and trains it."""

@@ -1,0 +1,410 @@
+"""The estimator that every method is: fit, acquire, predict, curve, session, save."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from askwise import bundle, evaluation
+from askwise._version import __version__
+from askwise.acquisition import StoppingRule
+from askwise.data.split import hold_out
+from askwise.data.table import Schema
+from askwise.errors import AskwiseError
+from askwise.features import FeatureSpace, Rows
+from askwise.model import Acquisition, Costs, Model
+from askwise.policy import Policy
+from askwise.session import Session
+from askwise.tasks import Classification, Regression, Task
+from askwise.training.checkpoint import Checkpoint
+from askwise.training.loop import Progress, Training, threads
+
+Array = np.ndarray[Any, Any]
+
+# Settings that do not change what is learnt: neither part of a run's fingerprint nor of a bundle.
+CIRCUMSTANCES = ("checkpoint_dir", "device")
+
+
+class Method(BaseEstimator):
+    """A scikit-learn estimator with two hooks: `build` a policy, and `train` it.
+
+    Subclasses name their settings in `__init__` and set `registry_name`; everything else is shared.
+    """
+
+    registry_name: ClassVar[str]
+
+    costs: Costs
+    groups: Mapping[str, Sequence[Any]] | None
+    free: Sequence[Any] | None
+    stop: StoppingRule | None
+    validation_fraction: float
+    random_state: Any
+    checkpoint_dir: str | Path | None
+    device: str
+    model_: Model
+    n_features_in_: int
+
+    def build(self, space: FeatureSpace, task: Task) -> Policy:
+        """A fresh policy for these groups and this task."""
+        raise NotImplementedError
+
+    def train(self, policy: Policy, training: Training, task: Task) -> None:
+        """Train the policy, stage by stage."""
+        raise NotImplementedError
+
+    def check_settings(self) -> None:
+        """Raise a clear error for settings that can't be."""
+
+    def make_task(self, y: Array) -> Task:
+        raise NotImplementedError
+
+    def check_target(self, y: Any) -> Array:
+        """The target as an array, or scikit-learn's error."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        values = column_or_1d(y, warn=True)
+        missing = pd.isna(values) if values.dtype == object else np.zeros(len(values), dtype=bool)
+        if missing.any():
+            raise AskwiseError(f"the target is missing in {int(missing.sum())} rows; drop those rows")
+        assert_all_finite(values, input_name="y")
+        return values
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        eval_set: tuple[Any, Any] | None = None,
+        split_by: Any = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Any:
+        """Learn from past records. Missing values are allowed: what is missing can't be asked in that row.
+
+        eval_set: rows to validate on, else `validation_fraction` of X is held out, stratified; split_by: one value a
+        row, or the name of a column of X that is not a feature; rows with the same value stay on the same side.
+        progress: called after each epoch.
+        """
+        started = time.perf_counter()
+        self.check_settings()
+        X, split_by = _without_split_column(X, split_by)
+        frame = self._frame(X, reset=True)
+        answers = self.check_target(y)
+        check_consistent_length(frame, answers)
+        schema = Schema.of(
+            frame, named=hasattr(self, "feature_names_in_"), costs=self.costs, groups=self.groups, free=self.free
+        )
+        task = self.make_task(answers)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        train, val, val_answers = self._split(schema, task, frame, answers, eval_set, split_by, seed)
+        device = pick_device(self.device)
+        with threads(1 if device == "cpu" else None), torch.random.fork_rng(devices=[0] if device != "cpu" else []):
+            torch.manual_seed(seed)
+            policy = self.build(schema.space, task).to(device)
+            checkpoint = self._checkpoint(schema, task, train, val, seed)
+            training = Training(policy, train.to(device), val.to(device), seed, checkpoint, progress)
+            self.train(policy, training, task)
+            model = Model(schema, task, policy.to("cpu").eval(), device=device)
+            model.frontiers[schema.space.costs] = evaluation.frontier(model, val, val_answers)
+        model.card = self._card(model, training, train, val, val_answers, time.perf_counter() - started)
+        self._adopt(model)
+        return self
+
+    def _split(
+        self, schema: Schema, task: Task, frame: pd.DataFrame, y: Array, eval_set: Any, split_by: Any, seed: int
+    ) -> tuple[Rows, Rows, Array]:
+        rows = _with_answers(schema.encode(frame), task, y)
+        if eval_set is not None:
+            val_frame, val_y = self._frame(eval_set[0]), self.check_target(eval_set[1])
+            check_consistent_length(val_frame, val_y)
+            evaluation.coded(task, val_y)
+            return rows, _with_answers(schema.encode(val_frame), task, val_y), val_y
+        by = None if split_by is None else np.asarray(split_by)
+        stratify = isinstance(task, Classification)
+        train, val = hold_out(y, self.validation_fraction, seed, stratify, by)
+        return rows.take(torch.from_numpy(train)), rows.take(torch.from_numpy(val)), y[val]
+
+    def _checkpoint(self, schema: Schema, task: Task, train: Rows, val: Rows, seed: int) -> Checkpoint | None:
+        if self.checkpoint_dir is None:
+            return None
+        facts = [__version__, self.registry_name, self._settings(), schema.to_dict(), task.to_dict(), seed]
+        digest = hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode())
+        for rows in (train, val):
+            for part in (rows.x, rows.present, rows.y):
+                assert part is not None
+                digest.update(part.numpy().tobytes())
+        return Checkpoint(Path(self.checkpoint_dir), digest.hexdigest()[:16])
+
+    def _card(
+        self, model: Model, training: Training, train: Rows, val: Rows, val_answers: Array, seconds: float
+    ) -> dict[str, Any]:
+        everything = model.task.decode(model.outputs(val))
+        return {
+            "askwise": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+            "rows_trained": len(train),
+            "rows_validated": len(val),
+            "seconds": round(seconds, 1),
+            "epochs": {s: sum(h["stage"] == s for h in training.history) for s in training.stages},
+            "validation": evaluation.metrics(model.task, everything, evaluation.coded(model.task, val_answers)),
+        }
+
+    def _adopt(self, model: Model) -> None:
+        """Make a trained or loaded model this estimator's own."""
+        self.model_ = model
+
+    def _settings(self) -> dict[str, Any]:
+        """The constructor's arguments, as JSON can hold them."""
+        settings = {}
+        for name, value in self.get_params(deep=False).items():
+            if name in CIRCUMSTANCES:
+                continue
+            if isinstance(value, torch.nn.Module):
+                value = {"module": type(value).__name__}
+            elif name == "stop" and value is not None:
+                value = {"rule": str(value)}
+            elif isinstance(value, Mapping):
+                value = {str(k): list(v) if isinstance(v, (tuple, np.ndarray)) else v for k, v in value.items()}
+            elif isinstance(value, (np.ndarray, pd.Series, tuple)):
+                value = [v.item() if hasattr(v, "item") else v for v in value]
+            elif not isinstance(value, (str, int, float, bool, list, type(None))):
+                value = None
+            settings[name] = value
+        return settings
+
+    def _frame(self, X: Any, reset: bool = False) -> pd.DataFrame:
+        """The inputs as a DataFrame whose columns have names, checked as scikit-learn does."""
+        if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
+            X = X.to_pandas()
+        if not isinstance(X, pd.DataFrame):
+            checked = check_array(X, dtype=None, ensure_all_finite="allow-nan", estimator=self)
+            X = pd.DataFrame(list(X)) if isinstance(X, list) and checked.dtype.kind in "US" else pd.DataFrame(checked)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if not len(X) or not X.shape[1]:
+            raise AskwiseError(f"the table has {len(X)} rows and {X.shape[1]} columns; at least one of each is needed")
+        if not hasattr(self, "feature_names_in_"):
+            X = X.set_axis([f"x{i}" for i in range(X.shape[1])], axis=1)
+        return X
+
+    def _rows(self, X: Any) -> tuple[Rows, Any]:
+        check_is_fitted(self, "model_")
+        frame = self._frame(X)
+        return self.model_.schema.encode(frame), frame.index
+
+    def _rule(self, stop: StoppingRule | None) -> StoppingRule | None:
+        return self.stop if stop is None else stop
+
+    def _answer(self, X: Any, stop: StoppingRule | None, costs: Costs) -> Array:
+        """Decoded outputs of each row, where the rule stops it."""
+        rows, index = self._rows(X)
+        rule = self._rule(stop)
+        if rule is None:
+            return self.model_.task.decode(self.model_.outputs(rows))
+        acquired = self.model_.acquire(rows, rule, costs, index)
+        answer = acquired.prediction if acquired.proba is None else acquired.proba
+        assert answer is not None
+        return answer
+
+    def acquire(self, X: Any, stop: StoppingRule | None = None, costs: Costs = None) -> Acquisition:
+        """Ask each row's best questions until the rule stops it; a missing value in X can't be had."""
+        rows, index = self._rows(X)
+        return self.model_.acquire(rows, self._rule(stop), costs, index)
+
+    def information(self, X_partial: Any, available: Any = None) -> pd.DataFrame:
+        """Estimated information of every group that is not known yet, in nats (or squared units of y).
+
+        Here NaN in X_partial means not known yet. Known groups give NaN, and so do groups that `available`, a table of
+        bool with a column for each group, says can't be had.
+        """
+        rows, index = self._rows(X_partial)
+        names = list(self.model_.schema.space.names)
+        can = None if available is None else torch.from_numpy(_available(available, names, len(rows)))
+        return pd.DataFrame(self.model_.information(rows, can), columns=names, index=index)
+
+    def curve(
+        self,
+        X: Any,
+        y: Any,
+        costs: Costs = None,
+        bootstrap: int = 0,
+        points: int = 20,
+        progress: Callable[[float], None] | None = None,
+    ) -> pd.DataFrame:
+        """Every metric against mean cost, for every rule; `bootstrap` draws add 95 % intervals."""
+        rows, _ = self._rows(X)
+        answers = self.check_target(y)
+        check_consistent_length(rows.x, answers)
+        return evaluation.curve(self.model_, rows, answers, costs, points, bootstrap, progress)
+
+    def frontier(self, X: Any, y: Any, costs: Costs = None) -> pd.DataFrame:
+        """Penalty against mean cost on rows of your own; AverageCost uses it from now on under these costs."""
+        rows, _ = self._rows(X)
+        answers = self.check_target(y)
+        check_consistent_length(rows.x, answers)
+        table = evaluation.frontier(self.model_, rows, answers, costs)
+        self.model_.frontiers[self.model_.costs(costs)] = table
+        return table.copy()
+
+    @property
+    def frontier_(self) -> pd.DataFrame:
+        """Penalty, mean cost and metrics on the validation rows, under the costs of training."""
+        check_is_fitted(self, "model_")
+        return self.model_.frontier().copy()
+
+    def session(
+        self, stop: StoppingRule | None = None, known: Mapping[str, Any] | None = None, costs: Costs = None
+    ) -> Session:
+        """A live conversation about one case; `known` gives the values of free columns."""
+        check_is_fitted(self, "model_")
+        return Session(self.model_, self._rule(stop), costs, known)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to one file, whole or not at all."""
+        check_is_fitted(self, "model_")
+        facts = {"name": self.registry_name, "settings": self._settings()}
+        bundle.write(path, self.model_, facts)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+class ClassifierMethod(ClassifierMixin, Method):
+    """A method whose answer is one of several labels."""
+
+    class_weights: Mapping[Any, float] | str | None
+    classes_: Array
+
+    def check_target(self, y: Any) -> Array:
+        values = super().check_target(y)
+        check_classification_targets(values)
+        return values
+
+    def make_task(self, y: Array) -> Task:
+        classes, counts = np.unique(y, return_counts=True)
+        if len(y) < 2:
+            raise AskwiseError(f"n_samples={len(y)}: at least 2 rows are needed")
+        if len(classes) < 2:
+            raise AskwiseError(
+                f"the target has one class only, {classes[0]!r}, in all {len(y)} rows; there is nothing to learn"
+            )
+        if len(y) < 2 * len(classes):
+            raise AskwiseError(
+                f"the target has {len(classes)} classes in {len(y)} rows; at least 2 rows for each class are needed. "
+                "To predict a number, use a regressor"
+            )
+        return Classification(tuple(classes.tolist()), self._weights(classes, counts))
+
+    def _weights(self, classes: Array, counts: Array) -> tuple[float, ...] | None:
+        given = self.class_weights
+        if given is None:
+            return None
+        if isinstance(given, str):
+            if given != "balanced":
+                raise AskwiseError(
+                    f"class_weights takes 'balanced' or a mapping of label to weight, was given {given!r}"
+                )
+            return tuple((counts.sum() / (len(classes) * counts)).tolist())
+        unknown = [label for label in given if label not in classes.tolist()]
+        if unknown:
+            raise AskwiseError(f"class_weights names {unknown[0]!r}, which is no label; labels: {classes.tolist()!r}")
+        weights = tuple(float(given.get(label, 1.0)) for label in classes.tolist())
+        if not all(np.isfinite(w) and w > 0 for w in weights):
+            raise AskwiseError(f"class_weights must be above 0, was given {dict(given)!r}")
+        return weights
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        assert isinstance(model.task, Classification)
+        self.classes_ = np.array(model.task.labels)
+
+    def predict_proba(self, X: Any, stop: StoppingRule | None = None, costs: Costs = None) -> Array:
+        """Probabilities of the labels where the rule stops; without a rule, from everything that is available."""
+        return self._answer(X, stop, costs)
+
+    def predict(self, X: Any, stop: StoppingRule | None = None, costs: Costs = None) -> Array:
+        """The likeliest label where the rule stops; without a rule, from everything that is available."""
+        proba = self.predict_proba(X, stop, costs)
+        return self.classes_[proba.argmax(1)]
+
+
+class RegressorMethod(RegressorMixin, Method):
+    """A method whose answer is a number."""
+
+    def check_target(self, y: Any) -> Array:
+        values = super().check_target(y)
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise AskwiseError(f"the target must be numbers to predict a number; it holds {values[0]!r}") from None
+
+    def make_task(self, y: Array) -> Task:
+        if len(y) < 2:
+            raise AskwiseError(f"n_samples={len(y)}: at least 2 rows are needed")
+        scale = float(y.std())
+        if scale <= 1e-12 * max(1.0, abs(float(y.mean()))):
+            raise AskwiseError(f"the target is {y[0]!r} in all {len(y)} rows; there is nothing to learn")
+        return Regression(float(y.mean()), scale)
+
+    def predict(self, X: Any, stop: StoppingRule | None = None, costs: Costs = None) -> Array:
+        """The expected answer where the rule stops; without a rule, from everything that is available."""
+        return self._answer(X, stop, costs)
+
+
+def pick_device(device: str) -> str:
+    """'auto' takes a GPU where there is one."""
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        kind = torch.device(device).type
+    except RuntimeError:
+        raise AskwiseError(f"unknown device {device!r}; allowed: 'auto', 'cpu', 'cuda'") from None
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise AskwiseError(f"device {device!r} was asked for, and torch sees no GPU; use device='auto' or 'cpu'")
+    return device
+
+
+def _with_answers(rows: Rows, task: Task, y: Array) -> Rows:
+    return Rows(rows.x, rows.present, rows.available, task.encode(y))
+
+
+def _without_split_column(X: Any, split_by: Any) -> tuple[Any, Any]:
+    if not isinstance(split_by, str):
+        return X, split_by
+    if not isinstance(X, pd.DataFrame) or split_by not in X.columns:
+        raise AskwiseError(f"split_by={split_by!r} is no column of X; give a column's name or one value for each row")
+    return X.drop(columns=split_by), X[split_by].to_numpy()
+
+
+def _available(available: Any, names: list[str], n_rows: int) -> Array:
+    if isinstance(available, pd.DataFrame):
+        missing = [n for n in names if n not in available.columns]
+        if missing:
+            raise AskwiseError(f"available has no column for the group {missing[0]!r}")
+        available = available[names]
+    can = np.asarray(available, dtype=bool)
+    if can.shape != (n_rows, len(names)):
+        raise AskwiseError(f"available has shape {can.shape}; give {n_rows} rows by {len(names)} groups")
+    return can

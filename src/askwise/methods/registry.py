@@ -1,0 +1,70 @@
+"""Every method by name, and loading a saved model back into its estimator."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from askwise import bundle
+from askwise.errors import AskwiseError, AskwiseWarning, BundleError, unknown_name
+from askwise.methods.base import Method
+from askwise.methods.dime import DimeClassifier, DimeRegressor
+from askwise.model import Model
+from askwise.stopping import parse_rule
+
+METHODS: dict[str, type[Method]] = {
+    "dime-classifier": DimeClassifier,
+    "dime-regressor": DimeRegressor,
+}
+
+
+def load(path: str | Path, **modules: nn.Module) -> Any:
+    """The estimator saved at `path`. A model trained with modules of your own needs them again, by their names."""
+    contents = bundle.read(path)
+    try:
+        return _estimator(path, contents, modules)
+    except (KeyError, TypeError, IndexError, RuntimeError) as error:
+        raise BundleError(f"{path} is not a whole askwise model: {error}") from error
+
+
+def _estimator(path: str | Path, contents: bundle.Contents, modules: dict[str, nn.Module]) -> Method:
+    name = contents.header["estimator"]["name"]
+    if name not in METHODS:
+        raise unknown_name(f"method in {path}:", name, METHODS)
+    settings = dict(contents.header["estimator"]["settings"])
+    for key, value in settings.items():
+        if isinstance(value, dict) and set(value) == {"module"}:
+            if key not in modules:
+                raise AskwiseError(f"{path} was trained with a {key} of your own; give it again: load(path, {key}=...)")
+            settings[key] = modules[key]
+        elif key == "stop" and value is not None:
+            settings[key] = _rule(value["rule"])
+    unused = [m for m in modules if settings.get(m) is not modules[m]]
+    if unused:
+        raise AskwiseError(f"{path} was not trained with a {unused[0]} of your own; load it without {unused[0]}=")
+    estimator = METHODS[name](**settings)
+    parts = contents.model_parts()
+    policy = estimator.build(parts["schema"].space, parts["task"])
+    policy.load_state_dict(contents.weights)
+    schema = parts["schema"]
+    estimator.n_features_in_ = len(schema.columns)
+    if schema.named:
+        estimator.feature_names_in_ = np.array(schema.column_names, dtype=object)
+    estimator._adopt(Model(policy=policy.eval(), **parts))
+    return estimator
+
+
+def _rule(text: str) -> Any:
+    try:
+        return parse_rule(text)
+    except AskwiseError:
+        warnings.warn(
+            f"the model was saved with a stopping rule of your own ({text}); give it again with stop=",
+            AskwiseWarning,
+            stacklevel=4,
+        )
+        return None

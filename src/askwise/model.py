@@ -1,0 +1,171 @@
+"""A trained model: schema, task, policy and frontiers, and what can be done with encoded rows."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from askwise.acquisition import Step, Stop, StoppingRule, Trace, price, rollout
+from askwise.data.prices import group_costs
+from askwise.data.table import Schema
+from askwise.errors import AskwiseError
+from askwise.features import Rows
+from askwise.policy import Policy
+from askwise.stopping import check_rule, resolve_rule
+from askwise.tasks import Task
+
+Array = np.ndarray[Any, Any]
+Costs = Mapping[Any, float] | Sequence[float] | None
+
+
+@dataclass(frozen=True)
+class Acquisition:
+    """What was asked of each row, and what came of it.
+
+    order: group names in the order asked; known: DataFrame of bool, rows by groups; spent, n_asked, reason: one a row;
+    proba (rows, classes) for classes, prediction (rows,) for numbers.
+    """
+
+    order: list[list[str]]
+    known: pd.DataFrame
+    spent: Array
+    n_asked: Array
+    reason: Array
+    proba: Array | None = None
+    prediction: Array | None = None
+
+
+@dataclass(eq=False)
+class Model:
+    """Everything a trained model is. `frontiers` holds, for each tuple of costs, a table of penalty against cost.
+
+    The policy is kept in float32 as it was trained; inference on the CPU runs in float64, so that a row gets the same
+    choices and numbers alone, in a batch and in a session.
+    """
+
+    schema: Schema
+    task: Task
+    policy: Policy
+    frontiers: dict[tuple[float, ...], pd.DataFrame] = field(default_factory=dict)
+    card: dict[str, Any] = field(default_factory=dict)
+    device: str = "cpu"
+
+    @cached_property
+    def running_policy(self) -> Policy:
+        policy = copy.deepcopy(self.policy).to(self.device).eval()
+        return policy.double() if self.device == "cpu" else policy
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return torch.float64 if self.device == "cpu" else torch.float32
+
+    def place(self, rows: Rows) -> Rows:
+        return rows.to(self.device, self.dtype)
+
+    def costs(self, costs: Costs = None) -> tuple[float, ...]:
+        """The costs of training, changed where others are given."""
+        space = self.schema.space
+        if costs is None:
+            return space.costs
+        members = {g: tuple(c.name for c in self.schema.columns_of(g)) for g in space.names}
+        trained = dict(zip(space.names, space.costs, strict=True))
+        return group_costs(costs, self.schema.column_names, members, self.schema.free, trained)
+
+    def cost_tensor(self, costs: tuple[float, ...]) -> Tensor:
+        return torch.tensor(costs, dtype=self.dtype, device=self.device)
+
+    def frontier(self, costs: tuple[float, ...] | None = None) -> pd.DataFrame:
+        """The table of penalty against mean cost that AverageCost looks up."""
+        costs = costs or self.schema.space.costs
+        if costs not in self.frontiers:
+            raise AskwiseError(
+                "AverageCost needs a frontier for these costs, and the model has one only for those it was trained "
+                "with; compute it on rows of your own first: model.frontier(X, y, costs=...)"
+            )
+        return self.frontiers[costs]
+
+    def rule(self, stop: StoppingRule | None, costs: tuple[float, ...]) -> StoppingRule | None:
+        """The rule to run: checked against the task and policy, with AverageCost looked up."""
+        if stop is None:
+            return None
+        check_rule(stop, self.task, self.policy)
+        return resolve_rule(stop, lambda: self.frontier(costs))
+
+    def outputs(self, rows: Rows) -> Tensor:
+        """Outputs from everything that is present."""
+        policy, found = self.running_policy, []
+        with torch.no_grad():
+            for batch in rows.batches(8192):
+                placed = self.place(batch)
+                mask = policy.mask(placed.available, placed.present)
+                found.append(policy(placed.x, mask, scores=False).outputs.cpu())
+        return torch.cat(found)
+
+    def trace(
+        self,
+        rows: Rows,
+        rules: Sequence[StoppingRule | None],
+        costs: tuple[float, ...],
+        walked_by: StoppingRule | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Trace:
+        """One rollout that all the rules cut; `walked_by` is the one whose budget limits the choices on the way."""
+        prices = self.cost_tensor(costs)
+        return rollout(self.running_policy, self.place(rows), prices, rules, walked_by, progress=progress)
+
+    def acquire(self, rows: Rows, stop: StoppingRule | None, costs: Costs = None, index: Any = None) -> Acquisition:
+        prices = self.costs(costs)
+        rule = self.rule(stop, prices)
+        trace = self.trace(rows, [rule], prices, walked_by=rule)
+        return self.acquisition(trace, trace.stops[0], index)
+
+    def acquisition(self, trace: Trace, stop: Stop, index: Any = None) -> Acquisition:
+        outputs, spent, n_asked = trace.at(stop.at)
+        names = self.schema.space.names
+        at = stop.at.tolist()
+        choices = trace.choice.T.tolist()
+        order = [[names[g] for g in row[:n] if g >= 0] for row, n in zip(choices, at, strict=True)]
+        known = np.zeros((len(at), len(names)), dtype=bool)
+        for i, (row, n) in enumerate(zip(choices, at, strict=True)):
+            known[i, [g for g in row[:n] if g >= 0]] = True
+        answer = self.task.decode(outputs)
+        return Acquisition(
+            order,
+            pd.DataFrame(known, columns=list(names), index=index),
+            spent.double().numpy(),
+            n_asked.numpy(),
+            stop.reason,
+            **{"proba" if self.task.kind == "classification" else "prediction": answer},
+        )
+
+    def values(self, step: Step) -> Tensor:
+        """Score per cost of every group at a step, also of those that can't be asked now."""
+        assert step.belief.scores is not None
+        return price(self.policy, step.belief.scores, step.costs)
+
+    def information(self, rows: Rows, available: Tensor | None = None) -> Array:
+        """Estimated information of every open group, (rows, groups), in one forward pass; NaN where it is not open.
+
+        Here absent means not known yet: a group is known where any of its columns is present.
+        """
+        policy = self.running_policy
+        found = []
+        with torch.no_grad():
+            for batch in rows.batches(8192):
+                placed = self.place(batch)
+                belief = policy(placed.x, policy.mask(placed.available, placed.present))
+                assert belief.scores is not None
+                scores = price(policy, belief.scores, torch.ones_like(belief.scores[0]))
+                found.append(scores.masked_fill(placed.available, torch.nan).cpu())
+        scores = torch.cat(found).double()
+        if available is not None:
+            scores = scores.masked_fill(~available, torch.nan)
+        return scores.numpy()

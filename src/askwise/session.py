@@ -1,0 +1,249 @@
+"""The live conversation: ask, tell, decline, undo; its whole state is the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import torch
+
+from askwise.acquisition import Step, StoppingRule, propose, reasons
+from askwise.data.table import Column
+from askwise.errors import AskwiseError, listed, unknown_name
+from askwise.model import Costs, Model
+
+
+class HasModel(Protocol):
+    """A fitted estimator."""
+
+    model_: Model
+
+
+class Candidate(NamedTuple):
+    """An open group: its estimated information, its cost, and the one per the other."""
+
+    name: str
+    value: float
+    cost: float
+    value_per_cost: float
+
+
+class Question(NamedTuple):
+    """What to ask next, and the columns that an answer fills."""
+
+    name: str
+    columns: tuple[Column, ...]
+    cost: float
+    value: float
+    value_per_cost: float
+
+
+class Prediction(NamedTuple):
+    """The answer so far: the likeliest label with every label's probability, or a number."""
+
+    value: Any
+    proba: dict[Any, float] | None
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that was said: answers by column, or a group that was declined."""
+
+    group: str | None
+    answers: Mapping[str, Any]
+    declined: bool = False
+
+
+class Session:
+    """Asks the next best question of one case until a rule says stop.
+
+    `known` gives the values of free columns. Telling any open group is allowed, asked or not, stopped or not.
+    """
+
+    def __init__(
+        self,
+        model: Model | HasModel,
+        stop: StoppingRule | None = None,
+        costs: Costs = None,
+        known: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.model = model if isinstance(model, Model) else model.model_
+        self._costs = self.model.costs(costs)
+        self._cost_tensor = self.model.cost_tensor(self._costs)
+        self._rule = self.model.rule(stop, self._costs)
+        self._events: list[Event] = []
+        self._step_now: Step | None = None
+        schema = self.model.schema
+        for name in known or {}:
+            if name not in schema.free:
+                raise (
+                    unknown_name("free column in known:", name, schema.free)
+                    if name
+                    not in (
+                        *schema.column_names,
+                        *schema.space.names,
+                    )
+                    else AskwiseError(f"{name!r} is not free: give its value with tell(), which counts its cost")
+                )
+        self._given = {name: self._column(name).parse(value) for name, value in (known or {}).items()}
+
+    @classmethod
+    def from_answers(
+        cls,
+        model: Model | HasModel,
+        answers: Mapping[str, Any],
+        declined: Iterable[str] = (),
+        stop: StoppingRule | None = None,
+        costs: Costs = None,
+    ) -> Session:
+        """The session in which all this was said, in any order; answers are keyed by column or group."""
+        session = cls(model, stop, costs)
+        for name, value in answers.items():
+            session.tell(name, value)
+        for name in declined:
+            session.decline(name)
+        return session
+
+    def ask(self) -> Question | None:
+        """The best question now, or None when it is time to stop (`reason` says why)."""
+        if self.reason is not None:
+            return None
+        step = self._step
+        group = int(step.choice[0])
+        name = self.model.schema.space.names[group]
+        assert step.belief.scores is not None
+        score = float(step.belief.scores[0, group])
+        columns = self.model.schema.columns_of(name)
+        return Question(name, columns, self._costs[group], score, float(step.best[0]))
+
+    def tell(self, name: str, value: Any) -> None:
+        """Answer a group, a column of one, or a free column; None means that it can't be had.
+
+        A group of several columns takes a mapping of column to value.
+        """
+        event = self._heard(name, value)
+        self._check_open(name, event)
+        self._events.append(event)
+        self._step_now = None
+
+    def decline(self, name: str) -> None:
+        """A group that can't be had: it is not asked again and costs nothing."""
+        group = self.model.schema.group_of(name)
+        if group is None:
+            raise AskwiseError(f"{name!r} is free: it is never asked, so it can't be declined; leave it out")
+        event = Event(group, {}, declined=True)
+        self._check_open(name, event)
+        self._events.append(event)
+        self._step_now = None
+
+    def undo(self) -> str:
+        """Take the last answer or refusal back; returns what it was about."""
+        if not self._events:
+            raise AskwiseError("there is nothing to undo: nothing has been told or declined yet")
+        event = self._events.pop()
+        self._step_now = None
+        return event.group or next(iter(event.answers))
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """Everything known, by column; `Session.from_answers` takes it back."""
+        said = dict(self._given)
+        for event in self._events:
+            said.update(event.answers)
+        return {name: value for name, value in said.items() if value is not None}
+
+    @property
+    def declined(self) -> list[str]:
+        return [e.group for e in self._events if e.declined and e.group is not None]
+
+    @property
+    def asked(self) -> list[str]:
+        """Groups answered so far, in the order they were told."""
+        return list(dict.fromkeys(e.group for e in self._events if not e.declined and e.group is not None))
+
+    @property
+    def prediction(self) -> Prediction:
+        answer = self.model.task.decode(self._step.belief.outputs)[0]
+        if self.model.task.kind == "regression":
+            return Prediction(float(answer), None)
+        labels = self.model.task.labels  # type: ignore[attr-defined]
+        return Prediction(labels[int(answer.argmax())], dict(zip(labels, answer.tolist(), strict=True)))
+
+    @property
+    def ranking(self) -> list[Candidate]:
+        """Every open group, best value per cost first."""
+        step = self._step
+        assert step.belief.scores is not None
+        scores = step.belief.scores[0].tolist()
+        values = self.model.values(step)[0].tolist()
+        names = self.model.schema.space.names
+        found = [
+            Candidate(names[g], scores[g], self._costs[g], values[g])
+            for g in torch.nonzero(step.open[0]).flatten().tolist()
+        ]
+        return sorted(found, key=lambda c: (-c.value_per_cost, c.cost))
+
+    @property
+    def spent(self) -> float:
+        names = self.model.schema.space.names
+        return float(sum(self._costs[names.index(g)] for g in self.asked))
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is time to stop; None while there is something to ask."""
+        index, names = reasons(self._rule, self._step)
+        return None if int(index[0]) < 0 else names[int(index[0])]
+
+    @property
+    def _step(self) -> Step:
+        if self._step_now is None:
+            self._step_now = self._propose()
+        return self._step_now
+
+    @torch.no_grad()
+    def _propose(self) -> Step:
+        model, schema = self.model, self.model.schema
+        rows = model.place(schema.encode_answers(self.answers))
+        names = schema.space.names
+        asked, declined = set(self.asked), set(self.declined)
+        known = torch.tensor([[n in asked for n in names]], device=rows.x.device)
+        available = torch.tensor([[n not in declined for n in names]], device=rows.x.device)
+        spent = torch.tensor([self.spent], dtype=rows.x.dtype, device=rows.x.device)
+        policy = model.running_policy
+        belief = policy(rows.x, policy.mask(known, rows.present))
+        return propose(policy, belief, known, available, spent, self._cost_tensor, self._rule)
+
+    def _column(self, name: str) -> Column:
+        return self.model.schema.columns[self.model.schema.column_names.index(name)]
+
+    def _heard(self, name: str, value: Any) -> Event:
+        """What a telling means: which group, and which columns have which values."""
+        schema = self.model.schema
+        group = schema.group_of(name)
+        columns = (self._column(name),) if group is None or name != group else schema.columns_of(group)
+        if len(columns) > 1 and not isinstance(value, Mapping) and value is not None:
+            raise AskwiseError(
+                f"{name!r} has {len(columns)} columns; tell it a mapping of column to value, None where one can't be "
+                f"had, for {listed([c.name for c in columns])}; was given {value!r}"
+            )
+        given = value if isinstance(value, Mapping) else dict.fromkeys([c.name for c in columns], value)
+        for key in given:
+            if key not in [c.name for c in columns]:
+                raise unknown_name(f"column of {name!r}:", key, [c.name for c in columns])
+        answers = {c.name: c.parse(given.get(c.name)) for c in columns}
+        nothing = all(v is None for v in answers.values())
+        if nothing and group is not None:
+            return Event(group, {}, declined=True)
+        return Event(group, {k: v for k, v in answers.items() if v is not None})
+
+    def _check_open(self, name: str, event: Event) -> None:
+        if event.group is not None and event.group in self.declined:
+            raise AskwiseError(f"{name!r} is not open: it was declined; undo() that first")
+        known = self.answers
+        twice = [column for column in event.answers if column in known]
+        # A panel told column by column is one purchase: further columns of it may follow.
+        more = event.group in self.asked and event.answers and not twice and name != event.group
+        if twice or (event.group in self.asked and not more):
+            still = [n for n in self.model.schema.space.names if n not in self.asked and n not in self.declined]
+            raise AskwiseError(f"{name!r} is not open: it is known already; open: {listed(still) or 'nothing'}")
