@@ -84,12 +84,10 @@ def propose(
     allows = getattr(rule, "allows", None)
     candidates = open_ if allows is None else open_ & allows(spent, costs)
     values = price(policy, belief.scores, costs).masked_fill(~candidates, -torch.inf)
-    best = values.amax(1)
-    tied = values == best[:, None]
-    # Cheap groups first, then the first; a stable sort keeps this the same on every machine.
-    order = torch.argsort(costs, stable=True)
-    choice = order[tied[:, order].int().argmax(1)]
-    return Step(belief, known, open_, spent, costs, values, best, choice)
+    # With the cheap groups in front, the first of several equal maxima is the cheaper one, then the first.
+    cheap_first = torch.argsort(costs, stable=True)
+    best, place = values[:, cheap_first].max(1)
+    return Step(belief, known, open_, spent, costs, values, best, cheap_first[place])
 
 
 def explore(step: Step, epsilon: Tensor) -> Step:
@@ -144,8 +142,10 @@ class Stop:
 
 @dataclass(frozen=True)
 class Trace:
-    """A rollout: outputs (steps + 1, rows, n_outputs), spent and best (steps + 1, rows), choice (steps, rows; -1 = none),
-    and where each rule cut it."""
+    """A rollout, and where each rule cut it.
+
+    outputs (steps + 1, rows, n_outputs); spent, best (steps + 1, rows); choice (steps, rows; -1 = none).
+    """
 
     outputs: Tensor
     spent: Tensor

@@ -20,15 +20,15 @@ class AskwiseWarning(UserWarning):
 
 def listed(names: Iterable[object], most: int = 12) -> str:
     """Names as a person would read them: 'a', 'b' and 3 more."""
-    names = [repr(n) for n in names]
-    if len(names) <= most:
-        return ", ".join(names)
-    return ", ".join(names[:most]) + f" and {len(names) - most} more"
+    texts = [repr(n) for n in names]
+    if len(texts) <= most:
+        return ", ".join(texts)
+    return ", ".join(texts[:most]) + f" and {len(texts) - most} more"
 
 
 def unknown_name(what: str, name: object, allowed: Iterable[object]) -> AskwiseError:
     """The error for a name that is not there, with the nearest one that is."""
-    allowed = [str(a) for a in allowed]
-    near = difflib.get_close_matches(str(name), allowed, n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]!r}?" if near else f"allowed: {listed(allowed)}"
+    known = [str(a) for a in allowed]
+    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.6)
+    hint = f"did you mean {near[0]!r}?" if near else f"allowed: {listed(known)}"
     return AskwiseError(f"unknown {what} {name!r}; {hint}")

@@ -126,7 +126,7 @@ def curve(
     bootstrap: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> pd.DataFrame:
-    """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range by itself."""
+    """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range."""
     prices = model.costs(costs)
     truth = coded(model.task, y)
     shared, budgets = _rules(model, rows, prices, points)

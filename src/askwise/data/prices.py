@@ -37,10 +37,8 @@ def group_costs(
             raise unknown_name("column or group in costs:", name, [*members, *(c for c in columns if c not in members)])
     for group in given:
         if group in summed:
-            inside = [n for n in members[group] if n in prices and n != group]
-            raise AskwiseError(
-                f"group {group!r} has a price and so has its column {inside[0] if inside else group!r}; keep one of them"
-            )
+            column = next(n for n in members[group] if n in prices)
+            raise AskwiseError(f"group {group!r} has a price and so has its column {column!r}; keep one of them")
     fallback = default or {}
     return tuple(given.get(g, summed.get(g, fallback.get(g, 1.0))) for g in members)
 

@@ -22,11 +22,13 @@ from askwise.policy import Belief, Policy
 from askwise.tasks import Task, entropy
 from askwise.training.loop import Plan, Training
 from askwise.training.objectives import MaskedPrediction, random_known
-from askwise.training.schedule import batch_size_for, epochs_for
+from askwise.training.schedule import batch_size_for, epochs_for, patience_for
 
 LONGEST_EPISODE = 32
-PRETRAIN_UPDATES = 1500
-JOINT_UPDATES = 2000
+PRETRAIN_UPDATES = 1700
+JOINT_UPDATES = 1700
+# Where raw scores start. Most groups tell little: from 0, half the entropy, estimates take long to come down.
+FIRST_VALUE = -2.0
 
 
 class DimePolicy(Policy):
@@ -148,7 +150,8 @@ class Dime(Method):
         pretrain_epochs: int | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 1e-3,
+        learning_rate: float = 2e-3,
+        weight_decay: float = 0.05,
         epsilon: float = 0.05,
         patience: int | None = None,
         stop: StoppingRule | None = None,
@@ -172,6 +175,7 @@ class Dime(Method):
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
         self.epsilon = epsilon
         self.patience = patience
         self.stop = stop
@@ -213,11 +217,12 @@ class Dime(Method):
         n_inputs = space.n_entries + space.n_columns
         if self.share_trunk:
             trunk = MlpTrunk(n_inputs, self.hidden, self.layers, self.dropout)
-            return SharedNetworks(trunk, nn.Linear(self.hidden, task.n_outputs), nn.Linear(self.hidden, space.n_groups))
-        return SeparateNetworks(
-            Mlp(n_inputs, self.hidden, task.n_outputs, self.layers, self.dropout),
-            Mlp(n_inputs, self.hidden, space.n_groups, self.layers, self.dropout),
-        )
+            head = nn.Linear(self.hidden, space.n_groups)
+            nn.init.constant_(head.bias, FIRST_VALUE)
+            return SharedNetworks(trunk, nn.Linear(self.hidden, task.n_outputs), head)
+        value = Mlp(n_inputs, self.hidden, space.n_groups, self.layers, self.dropout)
+        nn.init.constant_(value.head.bias, FIRST_VALUE)
+        return SeparateNetworks(Mlp(n_inputs, self.hidden, task.n_outputs, self.layers, self.dropout), value)
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         n_rows = len(training.train)
@@ -228,7 +233,8 @@ class Dime(Method):
 
         def plan(epochs: int | None, updates: int) -> Plan:
             count = epochs or epochs_for(n_rows, batch_size, updates)
-            return Plan(count, batch_size, self.learning_rate, self.patience)
+            patience = self.patience or patience_for(count)
+            return Plan(count, batch_size, self.learning_rate, self.weight_decay, patience)
 
         training.stage("predictor", MaskedPrediction(policy, task), plan(self.pretrain_epochs, PRETRAIN_UPDATES))
         joint = JointObjective(policy, task, costs, steps, self.epsilon)
@@ -264,7 +270,8 @@ class DimeClassifier(ClassifierMethod, Dime):
         pretrain_epochs: int | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 1e-3,
+        learning_rate: float = 2e-3,
+        weight_decay: float = 0.05,
         epsilon: float = 0.05,
         patience: int | None = None,
         stop: StoppingRule | None = None,
@@ -276,8 +283,9 @@ class DimeClassifier(ClassifierMethod, Dime):
         super().__init__(
             costs=costs, groups=groups, free=free, max_steps=max_steps, hidden=hidden, layers=layers, dropout=dropout,
             share_trunk=share_trunk, scaling=scaling, predictor=predictor, value=value,
-            pretrain_epochs=pretrain_epochs, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate,
-            epsilon=epsilon, patience=patience, stop=stop, validation_fraction=validation_fraction,
+            pretrain_epochs=pretrain_epochs, epochs=epochs, batch_size=batch_size,
+            learning_rate=learning_rate, weight_decay=weight_decay, epsilon=epsilon,
+            patience=patience, stop=stop, validation_fraction=validation_fraction,
             random_state=random_state, checkpoint_dir=checkpoint_dir, device=device,
         )  # fmt: skip
         self.class_weights = class_weights

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
+
+from askwise.networks.dropout import Dropout
 
 
 class MlpTrunk(nn.Module):
@@ -13,8 +17,8 @@ class MlpTrunk(nn.Module):
         super().__init__()
         widths = [n_inputs] + [hidden] * layers
         parts: list[nn.Module] = []
-        for before, after in zip(widths, widths[1:], strict=False):
-            parts += [nn.Linear(before, after), nn.ReLU(), nn.Dropout(dropout)]
+        for before, after in pairwise(widths):
+            parts += [nn.Linear(before, after), nn.ReLU(), Dropout(dropout)]
         self.layers = nn.Sequential(*parts)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:

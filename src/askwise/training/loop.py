@@ -33,7 +33,8 @@ class Plan:
 
     epochs: int
     batch_size: int
-    learning_rate: float = 1e-3
+    learning_rate: float = 2e-3
+    weight_decay: float = 0.05
     patience: int | None = None
     averaging: float = 0.99
 
@@ -78,7 +79,7 @@ class Training:
     def _optimise(self, name: str, index: int, objective: Objective, plan: Plan, saved: Saved | None) -> None:
         parameters = [p for p in self.policy.parameters() if p.requires_grad]
         average = [p.detach().clone() for p in parameters]
-        optimiser = torch.optim.Adam(parameters, lr=plan.learning_rate, fused=True)
+        optimiser = torch.optim.AdamW(parameters, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True)
         best, best_epoch, start = math.inf, 0, 0
         best_state = self._state(parameters, average)
         if saved is not None:
@@ -99,7 +100,7 @@ class Training:
                     group["lr"] = plan.learning_rate * cosine(fraction)
                 loss = objective.loss(rows, weight, progress)
                 optimiser.zero_grad(set_to_none=True)
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
                 total += loss.detach()
                 update = epoch * per_epoch + b
@@ -173,14 +174,15 @@ def shuffled(rows: Rows, count: int, size: int) -> Iterator[tuple[Rows, Tensor]]
 @contextmanager
 def swapped(parameters: list[nn.Parameter], others: list[Tensor]) -> Iterator[None]:
     """Run with other values in place of the parameters."""
+    places: list[Tensor] = list(parameters)
     own = [p.detach().clone() for p in parameters]
     with torch.no_grad():
-        torch._foreach_copy_(parameters, others)
+        torch._foreach_copy_(places, others)
     try:
         yield
     finally:
         with torch.no_grad():
-            torch._foreach_copy_(parameters, own)
+            torch._foreach_copy_(places, own)
 
 
 @contextmanager

@@ -1,0 +1,51 @@
+"""The command line: parses, calls the library, formats. Commands import what is heavy only when they run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from askwise._version import __version__
+from askwise.cli import ask, demo, evaluate, info, train
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    # Plain text: examples can be copied, and every error reads "Error: ...".
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="""\b
+Examples:
+  askwise demo
+  askwise train cases.csv --target diagnosis --costs costs.csv --free age,sex -o heart.askwise
+  askwise evaluate heart.askwise test.csv --report report/
+  askwise ask heart.askwise --stop average-cost=40
+""",
+)
+app.command(epilog=demo.EXAMPLES)(demo.demo)
+app.command(epilog=train.EXAMPLES)(train.train)
+app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
+app.command(epilog=ask.EXAMPLES)(ask.ask)
+app.command(epilog=info.EXAMPLES)(info.info)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Learn which question to ask next, for this case, and when to stop asking."""
+
+
+def main() -> None:
+    """What the installed command runs."""
+    app(prog_name="askwise")

@@ -1,0 +1,110 @@
+"""`askwise ask`: a conversation about one case in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from askwise.cli.common import CostsFile, JsonFlag, ModelFile, QuietFlag, command
+from askwise.cli.conversation import Conversation
+from askwise.cli.progress import busy
+from askwise.errors import AskwiseError
+
+if TYPE_CHECKING:
+    from askwise.acquisition import StoppingRule
+    from askwise.session import Session
+
+EXAMPLES = """\b
+Examples:
+  askwise ask heart.askwise
+  askwise ask heart.askwise --stop average-cost=40
+  askwise ask heart.askwise --stop "budget=100|confidence=0.1"
+  askwise ask heart.askwise --answers known.json --json < answers.txt
+"""
+
+
+def ask(
+    model: ModelFile,
+    stop: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="When to stop: budget=N, confidence=NATS, penalty=N or average-cost=N, joined by | ; "
+            "without it, everything is asked.",
+        ),
+    ] = None,
+    costs: CostsFile = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Answers known already: a JSON mapping, or what --json printed before."),
+    ] = None,
+    as_json: JsonFlag = False,
+    quiet: QuietFlag = False,
+) -> None:
+    """Ask the best question about one case, again and again, until it is time to stop.
+
+    Answers may also come from a pipe, one a line. With --json the conversation is held on standard error.
+    """
+    with command(as_json, quiet) as out:
+        with busy(out, f"Reading {model.name}"):
+            from askwise.data.files import read_costs, read_mapping
+            from askwise.methods.registry import load
+
+            prices = None if costs is None else read_costs(costs)
+            known = {} if answers is None else read_mapping(answers, "answers")
+            estimator = load(model)
+            rule = _rule(estimator, stop, prices)
+            session = _session(estimator, rule, prices, known)
+        conversation = Conversation(session, rule, str(estimator.model_.card.get("target", "prediction")), out)
+        reason = conversation.hold(f"{model.name}, " + (f"stopping at {stop}" if stop else "until nothing is left"))
+        out.result(_facts(session, reason))
+
+
+def _rule(estimator: Any, stop: str | None, costs: dict[str, float] | None) -> StoppingRule | None:
+    """The rule to run, with AverageCost looked up in the model's frontier."""
+    from askwise.stopping import AverageCost, parse_rule, parts_of
+
+    rule = estimator.stop if stop is None else parse_rule(stop)
+    if rule is None:
+        return None
+    model = estimator.model_
+    prices = model.costs(costs)
+    if prices not in model.frontiers and any(isinstance(part, AverageCost) for part in parts_of(rule)):
+        raise AskwiseError(
+            "average-cost was learnt under the prices of training, and --costs gives others; "
+            "use --stop budget=N or --stop penalty=N, or train with these prices"
+        )
+    return model.rule(rule, prices)
+
+
+def _session(
+    estimator: Any, rule: StoppingRule | None, costs: dict[str, float] | None, known: Mapping[str, Any]
+) -> Session:
+    """A session in which everything known has been told; what a former conversation printed is taken too."""
+    session = estimator.session(stop=rule, costs=costs)
+    columns = estimator.model_.schema.column_names
+    declined: list[str] = []
+    if isinstance(known.get("answers"), dict) and "answers" not in columns:
+        declined = list(known.get("declined") or [])
+        known = known["answers"]
+    for name, value in known.items():
+        session.tell(name, value)
+    for name in declined:
+        session.decline(name)
+    return session
+
+
+def _facts(session: Session, reason: str) -> dict[str, Any]:
+    prediction = session.prediction
+    return {
+        "answers": session.answers,
+        "declined": session.declined,
+        "asked": session.asked,
+        "spent": session.spent,
+        "reason": reason,
+        "prediction": {"value": prediction.value, "proba": prediction.proba},
+        "ranking": [candidate._asdict() for candidate in session.ranking],
+    }

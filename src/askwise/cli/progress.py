@@ -1,0 +1,83 @@
+"""Progress bars with the time left, drawn on standard error where somebody is there to watch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from askwise.cli.common import Out, console
+
+if TYPE_CHECKING:
+    from askwise.training.loop import Progress as Epoch
+
+STAGES = {"predictor": "Learning to predict", "joint": "Learning what to ask"}
+
+
+def _bars(out: Out) -> Progress:
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+        TextColumn("left  {task.fields[note]}"),
+        console=console(stderr=True),
+        transient=True,
+        disable=not out.bars,
+    )
+
+
+class TrainingProgress:
+    """Follows a training run epoch by epoch; keeps how long each stage ran, for what is said at the end."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+        self.stages: dict[str, Epoch] = {}
+        self._starting = bars.add_task("Getting ready", total=None, note="")
+
+    def __call__(self, now: Epoch) -> None:
+        self._bars.update(self._starting, visible=False)
+        if now.stage not in self._tasks:
+            for task in self._tasks.values():
+                self._bars.update(task, visible=False)
+            self._tasks[now.stage] = self._bars.add_task(STAGES.get(now.stage, now.stage), total=now.epochs, note="")
+        self.stages[now.stage] = now
+        note = f"epoch {now.epoch + 1} of {now.epochs}, best validation loss {now.best:.4g}"
+        self._bars.update(self._tasks[now.stage], completed=now.epoch + 1, note=note)
+
+    @property
+    def stopped_early(self) -> list[str]:
+        """A sentence for each stage that ended before its last epoch."""
+        return [
+            f"{STAGES.get(s, s)}: stopped early, after {e.epoch + 1} of {e.epochs} epochs, as it got no better"
+            for s, e in self.stages.items()
+            if e.epoch + 1 < e.epochs
+        ]
+
+
+@contextmanager
+def training_progress(out: Out) -> Iterator[TrainingProgress]:
+    """A bar for each stage of training."""
+    with _bars(out) as bars:
+        yield TrainingProgress(bars)
+
+
+@contextmanager
+def fraction_progress(out: Out, what: str) -> Iterator[Callable[[float], None]]:
+    """A bar for something that says which fraction of it is done."""
+    with _bars(out) as bars:
+        task = bars.add_task(what, total=1.0, note="")
+        yield lambda fraction: bars.update(task, completed=fraction)
+
+
+@contextmanager
+def busy(out: Out, what: str) -> Iterator[None]:
+    """A spinner for something that takes a moment and can't tell how long."""
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=console(stderr=True), transient=True, disable=not out.bars) as bars:
+        bars.add_task(what, total=None)
+        yield

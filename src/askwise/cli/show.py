@@ -1,0 +1,184 @@
+"""How things look on a terminal: bars, tables and the commands to try next."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from askwise.data.table import Column
+    from askwise.session import Candidate, Prediction
+
+# Which metrics a short table shows, and under which heading.
+SHORT_METRICS = {"accuracy": "accuracy", "auroc": "AUROC", "log_loss": "log loss", "rmse": "RMSE", "r2": "R²"}
+FULL, EMPTY, LINE, MARK = "█", "░", "┃", "▶"
+
+
+def short(number: float) -> str:
+    """A number as a person would write it."""
+    if not math.isfinite(number):
+        return "–"
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
+
+
+def metric(name: str, value: float) -> str:
+    if not math.isfinite(value):
+        return "–"
+    if name == "accuracy":
+        return f"{100 * value:.1f} %"
+    return short(value) if name == "rmse" else f"{value:.3f}"
+
+
+def grid(*headings: str, texts: Sequence[str] = ()) -> Table:
+    """A table of numbers under headings; columns named in `texts` hold text."""
+    table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
+    for heading in headings:
+        table.add_column(Text(heading), justify="left" if heading in texts else "right")
+    return table
+
+
+def titled(title: str, table: Table) -> Group:
+    """A table under its title, which may be wider than the table."""
+    return Group(Text(""), Text(title, style="bold"), table)
+
+
+def few(table: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Some rows of a table, spread evenly over its mean cost, the first and the last among them."""
+    import numpy as np
+
+    ordered = table.sort_values("mean_cost")
+    cost = ordered["mean_cost"].to_numpy()
+    wanted = np.linspace(cost[0], cost[-1], most)
+    return ordered.iloc[np.unique(np.abs(cost[:, None] - wanted).argmin(0))]
+
+
+def costs_table(title: str, table: pd.DataFrame, by: str = "") -> Group:
+    """Mean cost, questions and metrics of each row; `by` names the columns that say which row it is."""
+    shown = [m for m in SHORT_METRICS if m in table]
+    lead = [by] if by else []
+    view = grid(*lead, "average cost", "questions", *(SHORT_METRICS[m] for m in shown), texts=lead)
+    for row in table.to_dict("records"):
+        cells = [Text(str(row[by]))] if by else []
+        cells += [Text(short(row["mean_cost"])), Text(short(round(row["mean_groups"], 2)))]
+        view.add_row(*cells, *(Text(metric(m, row[m]) + (_interval(m, row) if m == shown[0] else "")) for m in shown))
+    return titled(title, view)
+
+
+def _interval(name: str, row: Mapping[Any, Any]) -> str:
+    """The 95 % interval of a metric, where it was drawn."""
+    if f"{name}_low" not in row:
+        return ""
+    low, high = (metric(name, row[f"{name}_{side}"]).removesuffix(" %") for side in ("low", "high"))
+    return f" ({low} to {high})"
+
+
+def bar(value: float, most: float, width: int, line: float | None = None) -> Text:
+    """A bar of `value` out of `most`, with a line across it where one is given."""
+
+    def place(number: float) -> int:
+        return round(width * min(1.0, max(0.0, number / most))) if most > 0 else 0
+
+    filled = place(value)
+    drawn = Text(FULL * filled, style="cyan") + Text(EMPTY * (width - filled), style="dim")
+    if line is None:
+        return drawn
+    at = min(place(line), width - 1)
+    return drawn[:at] + Text(LINE, style="bold red") + drawn[at + 1 :]
+
+
+def value_bars(
+    ranking: Sequence[Candidate], chosen: str, penalty: float | None, left: float, most: int = 5, width: int = 30
+) -> Group:
+    """The top open questions by value per cost, the chosen one marked, with the penalty as a line across them.
+
+    left: what the budget has left; dearer questions are said to be.
+    """
+    shown = list(ranking[:most])
+    shown += [c for c in ranking[most:] if c.name == chosen]
+    line = penalty if penalty is not None and math.isfinite(penalty) else None
+    top = max([c.value_per_cost for c in shown] + ([line] if line else []), default=0.0)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("")
+    table.add_column("value per cost")
+    table.add_column("", justify="right")
+    table.add_column("cost", justify="right")
+    table.add_column("")
+    for c in shown:
+        mine = c.name == chosen
+        name = Text(f"{MARK if mine else ' '} {c.name}", style="bold" if mine else "")
+        dear = Text("" if mine or c.cost <= left else "over the budget", style="dim")
+        table.add_row(name, bar(c.value_per_cost, top, width, line), short(c.value_per_cost), short(c.cost), dear)
+    hidden = len(ranking) - len(shown)
+    if hidden:
+        table.add_row(Text(f"  and {hidden} more", style="dim"))
+    if line is None:
+        return Group(table)
+    return Group(table, Text(f"  {LINE} a question below {short(line)} is not worth its cost", style="red"))
+
+
+def prediction_bars(prediction: Prediction, target: str, spread: tuple[float, float], width: int = 30) -> Table:
+    """The prediction so far: a bar for each of the likeliest labels, or a number on the scale of its kind."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column()
+    table.add_column()
+    if prediction.proba is None:
+        low, high = spread
+        at = round((width - 1) * min(1.0, max(0.0, (prediction.value - low) / (high - low))))
+        scale = Text("─" * at, style="dim") + Text("●", style="bold cyan") + Text("─" * (width - 1 - at), style="dim")
+        table.add_row(Text(target, style="bold"), scale, Text(short(prediction.value), style="bold"))
+        return table
+    for label, share in _likeliest(prediction.proba):
+        style = "bold" if label == str(prediction.value) else ""
+        table.add_row(Text(label, style=style), bar(share, 1.0, width), Text(f"{100 * share:.1f} %", style=style))
+    return table
+
+
+def _likeliest(proba: Mapping[Any, float], most: int = 6) -> list[tuple[str, float]]:
+    """Labels in their own order where they are few; else the likeliest, and the rest in one."""
+    if len(proba) <= most:
+        return [(str(label), share) for label, share in proba.items()]
+    ordered = sorted(proba.items(), key=lambda item: -item[1])
+    top = [(str(label), share) for label, share in ordered[: most - 1]]
+    return [*top, (f"{len(proba) - most + 1} others", sum(share for _, share in ordered[most - 1 :]))]
+
+
+def answers_of(column: Column) -> str:
+    """What a column takes, and the range seen in training."""
+    if column.kind != "number":
+        return column.allowed
+    return f"{column.allowed}, {short(column.low)} to {short(column.high)} in training"
+
+
+def command_line(*words: object) -> str:
+    return shlex.join(str(w) for w in words)
+
+
+def next_steps(commands: Sequence[tuple[str, str]]) -> Text:
+    """Commands to try next, each with what it does."""
+    width = max(len(c) for c, _ in commands)
+    lines = [Text("Try next:", style="bold")]
+    lines += [Text(f"  {c:{width}}", style="cyan") + Text(f"   # {what}", style="dim") for c, what in commands]
+    return Text("\n").join(lines)
+
+
+def good_average(frontier: pd.DataFrame) -> str:
+    """An average cost to start with: the least that has nearly all of what asking gains on the validation rows."""
+    asks = frontier[frontier["mean_cost"] > 0].sort_values("mean_cost")
+    if not len(asks):
+        return "1"
+    loss = asks["log_loss" if "log_loss" in asks else "rmse"].to_numpy()
+    enough = loss <= loss.min() + 0.05 * (loss[0] - loss.min())
+    costs = asks["mean_cost"].to_numpy()
+    cost = float(costs[enough.argmax()])
+    step = 10.0 ** (math.floor(math.log10(cost)) - 1)
+    rounded = math.ceil(cost / step) * step
+    return f"{rounded if rounded <= costs.max() else cost - cost % step:.4g}"

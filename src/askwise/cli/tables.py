@@ -1,0 +1,107 @@
+"""Tables as the commands need them: read, with the target apart, in the model's order of columns."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from askwise.errors import AskwiseError, listed, unknown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from askwise.cli.common import Out
+    from askwise.data.table import Schema
+    from askwise.tasks import Task
+
+TABLE_TYPES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
+
+
+def read(path: Path) -> pd.DataFrame:
+    """A table of cases; a type of file that is not one is told by its name."""
+    from askwise.data.files import read_table
+
+    kind = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if path.is_file() and kind not in (*TABLE_TYPES, ""):
+        raise AskwiseError(
+            f"{path} is a {kind} file; give a table as CSV (.csv, .tsv, .txt, also with .gz) or Parquet (.parquet)"
+        )
+    return read_table(path)
+
+
+def stem(path: Path) -> str:
+    """The name of a table's file without its endings: cases for cases.csv.gz."""
+    name = path.name.removesuffix(".gz")
+    kind = Path(name).suffix
+    return name.removesuffix(kind) if kind.lower() in TABLE_TYPES else name
+
+
+def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str]:
+    """Column names from an option: repeated, or with commas between them; a column's own commas are kept."""
+    found: list[str] = []
+    for text in given or ():
+        found += [text] if text in columns else [n.strip() for n in text.split(",") if n.strip()]
+    return found
+
+
+def without(frame: pd.DataFrame, dropped: Sequence[str], option: str) -> pd.DataFrame:
+    """The table without some columns, each of which must be there."""
+    for name in dropped:
+        if name not in frame.columns:
+            raise unknown_name(f"column in {option}:", name, frame.columns)
+    return frame.drop(columns=list(dropped))
+
+
+def apart(frame: pd.DataFrame, target: str, out: Out) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """The questions and the target; rows in which the target is missing are dropped, with a note."""
+    if target not in frame.columns:
+        raise unknown_name("target", target, frame.columns)
+    missing = frame[target].isna()
+    if missing.all():
+        raise AskwiseError(f"the target {target!r} has no value in any row")
+    if missing.any():
+        out.note(f"{int(missing.sum())} of {len(frame)} rows have no {target!r}; they are left out")
+        frame = frame[~missing]
+    return frame.drop(columns=target), frame[target].infer_objects()
+
+
+def aligned(frame: pd.DataFrame, schema: Schema, path: Path, out: Out) -> Any:
+    """The columns that a model needs, in its order; says what was ignored or moved."""
+    needed, given = list(schema.column_names), list(frame.columns)
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise _missing(path, missing, given)
+    extra = [name for name in given if name not in needed]
+    if extra:
+        out.note(f"ignored, since the model does not use {'it' if len(extra) == 1 else 'them'}: {listed(extra)}")
+    if [name for name in given if name in needed] != needed:
+        out.note("the columns were put into the model's order")
+    ordered = frame[needed]
+    return ordered if schema.named else ordered.to_numpy()
+
+
+def _missing(path: Path, missing: Sequence[str], given: Sequence[str]) -> AskwiseError:
+    near = difflib.get_close_matches(missing[0], given, n=1, cutoff=0.6)
+    others = f" (nor {listed(missing[1:], 5)})" if missing[1:] else ""
+    hint = f"is it {near[0]!r} there?" if near else f"it has {listed(given)}"
+    return AskwiseError(f"{path} has no column {missing[0]!r}{others}, which the model needs; {hint}")
+
+
+def as_labels(y: pd.Series[Any], task: Task) -> Any:
+    """A file's target in the model's own labels: 1 and 1.0 and '1' are the same there."""
+    from askwise.data.table import category_key
+    from askwise.tasks import Classification
+
+    if not isinstance(task, Classification):
+        return y.to_numpy()
+    label = {category_key(known): known for known in task.labels}
+    found = [label.get(category_key(value), value) for value in y]
+    unknown = [value for value in found if value not in task.labels]
+    if unknown:
+        raise AskwiseError(
+            f"the target {str(y.name)!r} holds {unknown[0]!r}, which the model does not know; "
+            f"it knows {listed(task.labels)}"
+        )
+    return found

@@ -1,0 +1,247 @@
+"""`askwise train`: from a table of past cases to a model file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from askwise.cli import show, tables
+from askwise.cli.common import (
+    CostsFile,
+    JsonFlag,
+    Out,
+    QuietFlag,
+    check_file_can_be_written,
+    check_folder_can_be_written,
+    command,
+)
+from askwise.cli.progress import busy, training_progress
+from askwise.errors import AskwiseError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXAMPLES = """\b
+Examples:
+  askwise train cases.csv --target diagnosis
+  askwise train cases.csv --target diagnosis --costs costs.csv --free age,sex -o heart.askwise
+  askwise train visits.parquet --target outcome --split-by patient --checkpoint runs/
+"""
+
+# Whole numbers with no more different values than this are taken for classes.
+MOST_CLASSES = 20
+
+
+class TaskChoice(StrEnum):
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is asked of an estimator; None leaves its own default."""
+
+    seed: int = 0
+    device: str = "auto"
+    hidden: int | None = None
+    epochs: int | None = None
+    pretrain_epochs: int | None = None
+    checkpoint: Path | None = None
+    class_weights: str | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        given = {
+            "hidden": self.hidden,
+            "epochs": self.epochs,
+            "pretrain_epochs": self.pretrain_epochs,
+            "checkpoint_dir": self.checkpoint,
+            "class_weights": self.class_weights,
+        }
+        return {"random_state": self.seed, "device": self.device} | {k: v for k, v in given.items() if v is not None}
+
+
+def train(
+    cases: Annotated[Path, typer.Argument(metavar="CASES", help="Past cases: CSV (also .gz) or Parquet, a row each.")],
+    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
+    costs: CostsFile = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Columns asked together: a JSON mapping of a group's name to its columns."),
+    ] = None,
+    free: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Columns known from the start, with commas between them."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMNS", help="Columns to leave out, with commas between them.")
+    ] = None,
+    split_by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Keep rows with the same value here together when holding rows out."),
+    ] = None,
+    task: Annotated[TaskChoice, typer.Option(help="What is predicted: one of several classes, or a number.")] = (
+        TaskChoice.auto
+    ),
+    class_weights: Annotated[
+        str | None, typer.Option(metavar="balanced", help="Weigh rare classes up while learning.")
+    ] = None,
+    hidden: Annotated[int | None, typer.Option(min=1, help="Width of the networks' hidden layers.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the rows; by default as many as help.")] = None,
+    pretrain_epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model on the same machine.")] = 0,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Save each epoch here; run the same command again to go on after a stop."),
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The model file; by default the table's name + .askwise."),
+    ] = None,
+    as_json: JsonFlag = False,
+    quiet: QuietFlag = False,
+) -> None:
+    """Learn from a table of past cases which question to ask next, and when to stop.
+
+    Numbers, yes/no and text columns are taken as they are. A missing value is a question that can't be asked in that
+    row.
+    """
+    with command(as_json, quiet) as out:
+        path = output or Path(f"{tables.stem(cases)}.askwise")
+        _check_places(path, cases, checkpoint)
+        if checkpoint is not None:
+            out.when_interrupted = "Stopped. Run the same command again to go on from the last epoch."
+        settings = Settings(seed, device, hidden, epochs, pretrain_epochs, checkpoint, class_weights)
+        with busy(out, f"Reading {cases.name}"):
+            from askwise.data.files import read_costs, read_mapping
+
+            frame = tables.read(cases)
+            prices = None if costs is None else read_costs(costs)
+            members = None if groups is None else read_mapping(groups, "groups of columns")
+        X, y = tables.apart(frame, target, out)
+        person, X = _people(X, split_by)
+        X = tables.without(X, tables.names(drop, X.columns), "--drop")
+        chosen, y = _task(y, task, out)
+        questions = {"costs": prices, "groups": members, "free": tables.names(free, X.columns)}
+        estimator = fitted(out, chosen, X, y, questions, settings, split_by=person)
+        estimator.model_.card |= {"target": target, "data": cases.name}
+        estimator.save(path)
+        _report(out, estimator, path, len(frame) - len(X))
+
+
+def _check_places(path: Path, cases: Path, checkpoint: Path | None) -> None:
+    check_file_can_be_written(path)
+    if path.exists() and cases.exists() and path.samefile(cases):
+        raise AskwiseError(f"{path} is the table itself; give another file with -o")
+    if checkpoint is not None:
+        check_folder_can_be_written(checkpoint)
+
+
+def _people(X: pd.DataFrame, split_by: str | None) -> tuple[Any, pd.DataFrame]:
+    """Who each row belongs to, as numbers, and the table without that column."""
+    if split_by is None:
+        return None, X
+    rest = tables.without(X, [split_by], "--split-by")
+    missing = int(X[split_by].isna().sum())
+    if missing:
+        raise AskwiseError(f"the column {split_by!r} of --split-by has no value in {missing} rows; fill it in")
+    return X[split_by].factorize()[0], rest
+
+
+def _task(y: pd.Series[Any], wanted: TaskChoice, out: Out) -> tuple[str, Any]:
+    """Classes or a number, and the target as the estimator takes it; says what was chosen and how to change it."""
+    import pandas as pd
+
+    number = pd.api.types.is_numeric_dtype(y) and not pd.api.types.is_bool_dtype(y)
+    if number and not y.map(float).between(-1e300, 1e300).all():
+        raise AskwiseError(f"the target {str(y.name)!r} holds infinity; give finite numbers")
+    whole = bool(number and (y == y.round()).all())
+    chosen = str(wanted)
+    if wanted is TaskChoice.auto:
+        chosen = "classification" if not number or (whole and y.nunique() <= MOST_CLASSES) else "regression"
+        out.note(f"Predicting {str(y.name)!r} by {chosen}, since it holds {_holds(y, number, chosen)}")
+    if chosen == "regression":
+        return chosen, y.to_numpy()
+    if number and not whole:
+        odd = float(y[y != y.round()].iloc[0])
+        raise AskwiseError(
+            f"the target {str(y.name)!r} holds {odd!r}; classes are texts or whole numbers. "
+            "For a number to be predicted: --task regression"
+        )
+    return chosen, _classes(y, number)
+
+
+def _holds(y: pd.Series[Any], number: bool, chosen: str) -> str:
+    if not number:
+        return f"texts (different ones: {y.nunique()})"
+    if chosen == "classification":
+        return f"whole numbers, and few different ones ({y.nunique()}); to change that: --task regression"
+    return "numbers; to change that: --task classification"
+
+
+def _classes(y: pd.Series[Any], number: bool) -> Any:
+    """Labels as plain whole numbers, booleans or texts, whatever the file's type was."""
+    import pandas as pd
+
+    from askwise.data.table import category_key
+
+    if number:
+        return y.to_numpy(dtype="int64")
+    return y.to_numpy(dtype=bool) if pd.api.types.is_bool_dtype(y) else y.map(category_key).to_numpy(dtype=object)
+
+
+def fitted(
+    out: Out, task: str, X: pd.DataFrame, y: Any, questions: dict[str, Any], settings: Settings, **how: Any
+) -> Any:
+    """A trained estimator for the task, with a progress bar on the way."""
+    with training_progress(out) as progress:
+        from askwise.methods.registry import METHODS
+
+        if task == "regression" and settings.class_weights is not None:
+            raise AskwiseError("--class-weights is for classes, and a number is predicted here; leave it out")
+        method = METHODS["dime-classifier" if task == "classification" else "dime-regressor"]
+        estimator = method(**questions, **settings.arguments())
+        estimator.fit(X, y, progress=progress, **how)
+    for sentence in progress.stopped_early:
+        out.note(sentence)
+    return estimator
+
+
+def _report(out: Out, estimator: Any, path: Path, left_out: int) -> None:
+    model, frontier = estimator.model_, estimator.frontier_
+    card, space, free = model.card, model.schema.space, model.schema.free
+    rows = card["rows_trained"] + card["rows_validated"]
+    extra = f" and {len(free)} free columns" if free else ""
+    out.say(
+        f"{path}: {space.n_groups} questions{extra}, learnt from {rows} rows in {card['seconds']:.0f} s",
+        show.costs_table(f"On the {card['rows_validated']} rows held out", show.few(frontier, 6)),
+        "",
+        show.next_steps(
+            [
+                (show.command_line("askwise", "info", path), "what is inside"),
+                (
+                    show.command_line("askwise", "ask", path, "--stop", f"average-cost={show.good_average(frontier)}"),
+                    "answer its questions",
+                ),
+                (show.command_line("askwise", "evaluate", path, "test.csv", "--report", "report/"), "on other rows"),
+            ]
+        ),
+    )
+    out.result(
+        {
+            "model": str(path),
+            "task": model.task.kind,
+            "target": card["target"],
+            "rows": rows,
+            "rows_left_out": left_out,
+            "questions": list(space.names),
+            "free": list(free),
+            "frontier": frontier.to_dict("records"),
+            "card": card,
+        }
+    )

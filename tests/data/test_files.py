@@ -1,0 +1,96 @@
+"""Tables, prices and groups from files."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from askwise import AskwiseError
+from askwise.data.files import read_costs, read_mapping, read_table
+
+TABLE = pd.DataFrame({"age": [30.0, np.nan, 50.0], "kind": ["a", "b", "a"], "sick": [True, False, True]})
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "t.pq"])
+def test_a_table_comes_back_from_every_format(tmp_path, name):
+    path = tmp_path / name
+    TABLE.to_parquet(path) if "p" in path.suffix else TABLE.to_csv(path, index=False)
+    pd.testing.assert_frame_equal(read_table(path), TABLE, check_dtype=False)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_the_separator_is_read_off_the_first_line(tmp_path, separator):
+    TABLE.to_csv(tmp_path / "t.csv", sep=separator, index=False)
+    assert list(read_table(tmp_path / "t.csv").columns) == ["age", "kind", "sick"]
+
+
+def test_spaces_and_a_byte_order_mark_around_names_are_dropped(tmp_path):
+    (tmp_path / "t.csv").write_bytes("\ufeffage, kind \n3, a\n".encode())
+    frame = read_table(tmp_path / "t.csv")
+    assert list(frame.columns) == ["age", "kind"]
+    assert frame["kind"].tolist() == ["a"]
+
+
+def test_a_table_of_one_column_is_a_table(tmp_path):
+    (tmp_path / "t.csv").write_text("age\n3\n4\n")
+    assert read_table(tmp_path / "t.csv")["age"].tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", b"", "is empty"),
+        ("t.csv", b"\n\n", "is empty"),
+        ("t.csv", b"a,b\n", "column names but no rows"),
+        ("t.csv", b"a,b\n1,2\n1,2,3\n", "can't be read as CSV"),
+        ("t.csv", b"a,b\n\xff\xfe\x00,2\n", "can't be read as CSV"),
+        ("t.csv.gz", b"a,b\n1,2\n", "can't be read"),
+        ("t.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 5000)[:-40], "can't be read"),
+        ("t.csv.gz", gzip.compress(b"a,b\n1,2\n")[:12] + b"\xff" * 30, "can't be read"),
+        ("t.parquet", b"no parquet at all", "can't be read as Parquet"),
+    ],
+)
+def test_a_file_that_is_no_table_is_an_error_that_names_it(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(AskwiseError, match=message) as caught:
+        read_table(tmp_path / name)
+    assert name in str(caught.value)
+
+
+def test_a_file_that_is_not_there_or_a_folder_is_an_error(tmp_path):
+    with pytest.raises(AskwiseError, match=r"there is no file .*none\.csv"):
+        read_table(tmp_path / "none.csv")
+    with pytest.raises(AskwiseError, match="is a folder"):
+        read_table(tmp_path)
+
+
+def test_costs_come_from_a_csv_or_a_json_mapping(tmp_path):
+    (tmp_path / "c.csv").write_text("name,cost\nage, 1\n max HR ,102.9\n")
+    (tmp_path / "c.json").write_text('{"age": 1, "max HR": 102.9, "_unit": "dollars"}')
+    assert read_costs(tmp_path / "c.csv") == {"age": 1.0, "max HR": 102.9}
+    assert read_costs(tmp_path / "c.json") == {"age": 1, "max HR": 102.9}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("c.csv", "question,price\na,1\n", "needs the columns name and cost; it has question, price"),
+        ("c.csv", "name,cost\na,1\na,2\n", "gives 'a' two prices"),
+        ("c.csv", "name,cost\na,1\na ,2\n", "gives 'a' two prices"),
+        ("c.json", "[1, 2]", "must hold a JSON object of prices, it holds a list"),
+        ("c.json", "{", "not valid JSON"),
+        ("c.json", "", "is empty"),
+    ],
+)
+def test_a_file_that_holds_no_costs_is_an_error(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(AskwiseError, match=message):
+        read_costs(tmp_path / name)
+
+
+def test_groups_come_from_a_json_mapping(tmp_path):
+    groups = {"exercise test": ["max HR", "exerc ind ang"]}
+    (tmp_path / "groups.json").write_text(json.dumps(groups))
+    assert read_mapping(tmp_path / "groups.json", "groups") == groups

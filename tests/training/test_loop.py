@@ -1,0 +1,249 @@
+"""The one training loop, and the objectives that methods share."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chisquare
+from torch import nn
+
+from askwise import DimeClassifier
+from askwise.features import FeatureSpace, Rows
+from askwise.networks.mlp import Mlp
+from askwise.policy import Belief, Policy
+from askwise.tasks import Classification, Regression
+from askwise.training.loop import Plan, Training, cosine, even_batches, hash_seed, shuffled, swapped, threads
+from askwise.training.objectives import MaskedPrediction, random_known
+from askwise.training.schedule import batch_size_for, epochs_for
+
+
+def rows_of(n, d=3, seed=0):
+    g = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, d, generator=g)
+    present = torch.ones(n, d, dtype=torch.bool)
+    return Rows(x, present, present, (x.sum(1) > 0).long())
+
+
+class Separating:
+    """Cross entropy of a linear layer; keeps what it saw."""
+
+    def __init__(self, policy):
+        self.policy = policy
+        self.progress, self.validations = [], []
+
+    def loss(self, rows, weight, progress):
+        self.progress.append(progress.item())
+        losses = nn.functional.cross_entropy(self.policy(rows.x), rows.y, reduction="none")
+        return (losses * weight).sum() / weight.sum()
+
+    def validate(self, rows):
+        return nn.functional.cross_entropy(self.policy(rows.x), rows.y)
+
+
+class Worsening(Separating):
+    """Better until the third epoch, then worse and worse."""
+
+    def validate(self, rows):
+        self.validations.append(self.policy.weight.detach().clone())
+        return torch.tensor(abs(len(self.validations) - 3.0))
+
+
+def train(objective_class, plan, seed=0, report=None):
+    torch.manual_seed(0)
+    policy = nn.Linear(3, 2)
+    objective = objective_class(policy)
+    training = Training(policy, rows_of(100), rows_of(40, seed=1), seed=seed, report=report)
+    training.stage("only", objective, plan)
+    return policy, objective, training
+
+
+def test_the_best_weights_on_the_validation_rows_are_kept():
+    policy, objective, training = train(Worsening, Plan(8, 32, 0.05))
+    assert len(training.history) == 8
+    assert torch.equal(policy.weight, objective.validations[2])
+
+
+def test_training_stops_after_some_epochs_without_improvement():
+    _, _, training = train(Worsening, Plan(50, 32, patience=4))
+    assert len(training.history) == 3 + 4
+
+
+def test_the_policy_ends_with_the_lowest_validation_loss_of_its_history():
+    policy, objective, training = train(Separating, Plan(15, 16, 0.05))
+    lowest = min(h["validation_loss"] for h in training.history)
+    assert objective.validate(training.val).item() == pytest.approx(lowest)
+    assert lowest < 0.3
+    assert not policy.training
+
+
+def test_progress_runs_from_zero_to_one_over_a_stage():
+    _, objective, _ = train(Separating, Plan(4, 50))
+    assert objective.progress == pytest.approx([i / 8 for i in range(8)])
+
+
+def test_the_learning_rate_falls_from_full_to_nothing():
+    rates = [cosine(i / 100) for i in range(101)]
+    assert rates[0] == 1
+    assert rates == sorted(rates, reverse=True)
+    assert rates[99] < 1e-3
+
+
+def test_every_epoch_is_reported():
+    seen = []
+    train(Separating, Plan(5, 32), report=seen.append)
+    assert [(p.stage, p.epoch, p.epochs) for p in seen] == [("only", e, 5) for e in range(5)]
+    assert seen[-1].best == min(p.validation_loss for p in seen)
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
+    first, again, other = (train(Separating, Plan(3, 16, 0.05), seed=s)[0].weight for s in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_a_loss_that_is_not_a_number_does_not_replace_the_best_weights():
+    class Breaking(Worsening):
+        def validate(self, rows):
+            return super().validate(rows) if len(self.validations) < 3 else torch.tensor(math.nan)
+
+    policy, objective, _ = train(Breaking, Plan(6, 32, 0.05))
+    assert torch.equal(policy.weight, objective.validations[2])
+
+
+@pytest.mark.parametrize(("n", "size"), [(1, 32), (31, 32), (32, 32), (33, 32), (100, 32), (97, 10)])
+def test_an_epoch_has_every_row_once_in_batches_of_one_size(n, size):
+    rows = rows_of(n)
+    count, even = even_batches(n, size)
+    batches = list(shuffled(rows, count, even))
+    assert {len(b) for b, _ in batches} == {even}
+    assert even <= size
+    weight = torch.cat([w for _, w in batches])
+    seen = torch.cat([b.x for b, _ in batches])[weight > 0]
+    assert torch.equal(seen[seen[:, 0].argsort()], rows.x[rows.x[:, 0].argsort()])
+
+
+def test_padding_carries_no_loss_and_no_gradient():
+    space = FeatureSpace(("a", "b", "c"), (1.0,) * 3, (0, 1, 2), (0, 1, 2))
+    policy = MlpPolicy(space, 2)
+    task = Classification((0, 1))
+    rows, short = rows_of(12), rows_of(12).take(slice(0, 8))
+    weight = torch.tensor([1.0] * 8 + [0.0] * 4)
+    grads = []
+    for batch, w in ((rows, weight), (short, torch.ones(8))):
+        torch.manual_seed(3)
+        # With every group unavailable the random sets are empty, so that both draw the same.
+        nothing = Rows(batch.x, batch.present, torch.zeros_like(batch.available), batch.y)
+        policy.zero_grad()
+        MaskedPrediction(policy, task).loss(nothing, w, torch.tensor(0.0)).backward()
+        grads.append(policy.net.head.weight.grad.clone())
+    assert torch.allclose(*grads, atol=1e-7)
+
+
+class MlpPolicy(Policy):
+    def __init__(self, space, n_outputs):
+        super().__init__(space)
+        self.net = Mlp(space.n_entries + space.n_columns, 8, n_outputs, dropout=0.0)
+
+    def forward(self, x, mask, scores=True):
+        return Belief(self.net(self.hide(x, mask), mask), None)
+
+
+def test_swapped_weights_come_back_also_after_an_error():
+    layer = nn.Linear(2, 2)
+    own, other = layer.weight.detach().clone(), torch.full((2, 2), 7.0)
+    with pytest.raises(ZeroDivisionError), swapped([layer.weight], [other]):
+        assert torch.equal(layer.weight, other)
+        _ = 1 / 0
+    assert torch.equal(layer.weight, own)
+
+
+def test_the_number_of_threads_is_put_back():
+    before = torch.get_num_threads()
+    with threads(1):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == before
+
+
+def test_seeds_of_neighbouring_epochs_are_far_apart():
+    seeds = {hash_seed(s, stage, epoch) for s in range(5) for stage in range(3) for epoch in range(50)}
+    assert len(seeds) == 750
+    assert min(np.diff(sorted(seeds))) > 1e9
+
+
+def test_fitting_leaves_the_global_generators_alone(iris, fast):
+    torch.manual_seed(5)
+    np.random.seed(5)  # noqa: NPY002
+    expected = torch.rand(3), np.random.rand(3)  # noqa: NPY002
+    torch.manual_seed(5)
+    np.random.seed(5)  # noqa: NPY002
+    model = DimeClassifier(**fast).fit(*iris)
+    model.predict(iris[0])
+    assert torch.equal(torch.rand(3), expected[0])
+    assert np.array_equal(np.random.rand(3), expected[1])  # noqa: NPY002
+
+
+# Random sets
+
+
+@pytest.mark.parametrize("d", [1, 4, 20])
+def test_the_size_of_random_sets_is_uniform(d):
+    torch.manual_seed(0)
+    sizes = random_known(torch.ones(40_000, d, dtype=torch.bool)).sum(1)
+    assert chisquare(torch.bincount(sizes, minlength=d + 1).numpy()).pvalue > 1e-3
+
+
+def test_the_members_of_random_sets_are_at_random():
+    torch.manual_seed(0)
+    known = random_known(torch.ones(40_000, 5, dtype=torch.bool))
+    pairs = known[known.sum(1) == 2]
+    counts = [(pairs[:, i] & pairs[:, j]).sum().item() for i in range(5) for j in range(i)]
+    assert chisquare(counts).pvalue > 1e-3
+
+
+def test_random_sets_hold_only_what_is_available_with_uniform_size_among_it():
+    torch.manual_seed(0)
+    available = torch.tensor([1, 0, 1, 1, 0, 1], dtype=torch.bool).expand(20_000, -1)
+    known = random_known(available)
+    assert not (known & ~available).any()
+    assert chisquare(torch.bincount(known.sum(1), minlength=5).numpy()).pvalue > 1e-3
+
+
+def test_masked_prediction_is_validated_on_the_same_sets_each_time():
+    policy = MlpPolicy(FeatureSpace(("a", "b", "c"), (1.0,) * 3, (0, 1, 2), (0, 1, 2)), 2)
+    objective = MaskedPrediction(policy, Classification((0, 1)))
+    with torch.no_grad():
+        first = objective.validate(rows_of(50)).item()
+        torch.rand(7)
+        assert objective.validate(rows_of(50)).item() == first
+
+
+def test_a_regression_trains_on_a_loss_without_units():
+    """The same rows in metres and in millimetres have the same training loss."""
+    space = FeatureSpace(("a", "b", "c"), (1.0,) * 3, (0, 1, 2), (0, 1, 2))
+    policy, found = MlpPolicy(space, 1), []
+    for unit in (1.0, 1000.0):
+        task = Regression(0.0, unit)
+        rows = rows_of(30)
+        rows = Rows(rows.x, rows.present, rows.available, rows.x.sum(1) * unit)
+        policy.net.head.weight.data.zero_()
+        policy.net.head.bias.data.fill_(0.5 * unit)
+        torch.manual_seed(0)
+        found.append(MaskedPrediction(policy, task).loss(rows, torch.ones(30), torch.tensor(0.0)).item())
+    assert found[0] == pytest.approx(found[1])
+
+
+# Length
+
+
+def test_batches_grow_with_the_rows_within_bounds():
+    sizes = [batch_size_for(n) for n in (1, 100, 1000, 10_000, 1_000_000)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == 32
+    assert sizes[-1] == 1024
+    assert all(size & (size - 1) == 0 for size in sizes)
+
+
+def test_epochs_give_about_the_updates_asked_for():
+    assert epochs_for(1000, 100, 500) == 50
+    assert epochs_for(10**7, 1000, 500) == 10
