@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import resource
+from unittest.mock import patch
 
 import numpy as np
 
 from askwise import DimeClassifier
+from askwise.methods.dime import JointObjective
 from common import Table, write_results
 
 
@@ -17,6 +20,21 @@ class Enough(Exception):
 
 def peak_gib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def stop_after(updates: int):
+    """Joint training that ends after a number of updates."""
+    done = 0
+    whole = JointObjective.loss
+
+    def loss(*args):
+        nonlocal done
+        if done == updates:
+            raise Enough
+        done += 1
+        return whole(*args)
+
+    return patch.object(JointObjective, "loss", loss)
 
 
 def main() -> None:
@@ -30,37 +48,12 @@ def main() -> None:
     x = rng.standard_normal((args.rows, args.columns), dtype=np.float32)
     y = (x[:, :5].sum(1) + rng.standard_normal(args.rows, dtype=np.float32) > 0).astype(int)
     before = peak_gib()
-    updates = count_updates(args.updates)
-    try:
+    with stop_after(args.updates), contextlib.suppress(Enough):
         DimeClassifier(random_state=0, pretrain_epochs=1, epochs=1).fit(x, y)
-    except Enough:
-        pass
-    finally:
-        updates.undo()
     table = Table(["rows", "columns", "data GiB", "peak before GiB", "peak GiB", "above the data GiB"])
     table.add([args.rows, args.columns, x.nbytes / 2**30, before, peak_gib(), peak_gib() - before])
     print(table)
     write_results(args.out, "memory", table)
-
-
-class count_updates:
-    """Stop training after a number of joint updates, by watching DIME's objective."""
-
-    def __init__(self, most: int) -> None:
-        from askwise.methods.dime import JointObjective
-
-        self.owner, self.original, self.left = JointObjective, JointObjective.loss, most
-
-        def loss(objective, *args):
-            if self.left == 0:
-                raise Enough
-            self.left -= 1
-            return self.original(objective, *args)
-
-        JointObjective.loss = loss
-
-    def undo(self) -> None:
-        self.owner.loss = self.original
 
 
 if __name__ == "__main__":

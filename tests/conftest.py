@@ -91,7 +91,7 @@ class TablePolicy(Policy):
 
     def __init__(self, costs, scores, outputs=(0.0, 0.0), is_information=True, by_known=None):
         n = len(costs)
-        super().__init__(FeatureSpace(tuple("abcdefghij"[:n]), tuple(costs), tuple(range(n)), tuple(range(n))))
+        super().__init__(FeatureSpace(tuple(f"g{i}" for i in range(n)), tuple(costs), tuple(range(n)), tuple(range(n))))
         self.is_information = is_information
         self.scores = torch.tensor(scores, dtype=torch.float64)
         self.outputs = torch.tensor(outputs, dtype=torch.float64)

@@ -23,7 +23,7 @@ def step_of(policy, known=None, available=None, spent=0.0, rule=None):
     return propose(policy, belief, known, available, torch.tensor([spent], dtype=torch.float64), costs, rule)
 
 
-def rows_for(policy, present):
+def rows_for(present):
     present = torch.as_tensor(np.asarray(present, dtype=bool))
     return Rows(torch.zeros(present.shape, dtype=torch.float64), present, present)
 
@@ -72,6 +72,7 @@ def test_scores_that_are_only_an_order_are_not_divided_or_clamped(table_policy):
         ([3, 2, 2], [-1, -1, -2], 1),
         ([2, 1], [2, 1 + 1e-12], 1),  # not a tie at all
         ([1, 2], [1, 2 + 1e-12], 1),
+        ([2] * 100 + [1] * 200, [2] * 100 + [1] * 200, 100),
     ],
 )
 def test_exact_ties_go_to_the_cheaper_then_to_the_first(table_policy, costs, scores, choice):
@@ -111,7 +112,7 @@ def test_exploration_happens_with_probability_epsilon(table_policy):
 def test_a_random_walk_never_reveals_what_is_unavailable_or_known(table_policy):
     policy = table_policy([1, 2, 3, 1, 2], [5, 4, 3, 2, 1])
     present = torch.rand(200, 5, generator=torch.Generator().manual_seed(1)) < 0.6
-    rows = rows_for(policy, present)
+    rows = rows_for(present)
     steps = list(walk(policy, rows, torch.tensor(policy.space.costs), 6, epsilon=torch.tensor(0.7)))
     assert all(not (s.known & ~rows.available).any() for s in steps)
     counts = torch.stack([s.known.sum(1) for s in steps])
@@ -120,7 +121,7 @@ def test_a_random_walk_never_reveals_what_is_unavailable_or_known(table_policy):
 
 def test_without_a_rule_everything_available_is_asked(table_policy):
     policy = table_policy([1, 1, 1], [1, 3, 2])
-    trace = rollout(policy, rows_for(policy, [[1, 1, 1], [1, 0, 1], [0, 0, 0]]), torch.ones(3), [None])
+    trace = rollout(policy, rows_for([[1, 1, 1], [1, 0, 1], [0, 0, 0]]), torch.ones(3), [None])
     assert trace.choice.T.tolist() == [[1, 2, 0], [2, 0, -1], [-1, -1, -1]]
     assert trace.stops[0].at.tolist() == [3, 2, 0]
     assert trace.stops[0].reason.tolist() == ["nothing-left"] * 3
@@ -128,13 +129,13 @@ def test_without_a_rule_everything_available_is_asked(table_policy):
 
 def test_choices_follow_the_scores_of_the_present_state(table_policy):
     policy = table_policy([1, 1, 1], [1, 3, 2], by_known={(1,): [9, 0, 2], (0, 1): [0, 0, 0]})
-    trace = rollout(policy, rows_for(policy, [[1, 1, 1]]), torch.ones(3), [None])
+    trace = rollout(policy, rows_for([[1, 1, 1]]), torch.ones(3), [None])
     assert trace.choice.flatten().tolist() == [1, 0, 2]
 
 
 def test_one_walk_serves_many_rules_and_each_is_cut_as_if_alone(table_policy):
     policy = table_policy([1] * 4, [4, 3, 2, 1])
-    rows = rows_for(policy, [[1, 1, 1, 1], [0, 1, 0, 1]])
+    rows = rows_for([[1, 1, 1, 1], [0, 1, 0, 1]])
     rules = [Penalty(lam) for lam in (0.5, 1.5, 2.5, 9)]
     together = rollout(policy, rows, torch.ones(4), rules)
     for rule, stop in zip(rules, together.stops, strict=True):
@@ -147,8 +148,8 @@ def test_batches_are_joined_into_one_trace(table_policy):
     policy = table_policy([1, 2, 3], [3, 2, 1])
     present = np.array([[1, 0, 0], [0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1]])
     costs = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
-    whole = rollout(policy, rows_for(policy, present), costs, [None])
-    parts = rollout(policy, rows_for(policy, present), costs, [None], batch_size=2)
+    whole = rollout(policy, rows_for(present), costs, [None])
+    parts = rollout(policy, rows_for(present), costs, [None], batch_size=2)
     assert torch.equal(whole.choice, parts.choice)
     assert torch.equal(whole.spent, parts.spent)
     assert whole.stops[0].at.tolist() == parts.stops[0].at.tolist()
@@ -165,7 +166,7 @@ def test_a_budget_is_never_exceeded_and_nothing_affordable_is_left(table_policy,
     policy = table_policy(costs, scores)
     rule = Budget(k)
     prices = torch.tensor(costs, dtype=torch.float64)
-    trace = rollout(policy, rows_for(policy, [present]), prices, [rule], walked_by=rule)
+    trace = rollout(policy, rows_for([present]), prices, [rule], walked_by=rule)
     asked = trace.choice.flatten().tolist()
     asked = [g for g in asked if g >= 0]
     assert len(set(asked)) == len(asked)

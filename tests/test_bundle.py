@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -88,7 +89,9 @@ def test_a_regressor_and_nameless_arrays_survive(progression, diabetes, flowers,
     progression.save(tmp_path / "a")
     flowers.save(tmp_path / "b")
     number, kind = load(tmp_path / "a"), load(tmp_path / "b")
-    assert np.array_equal(number.predict(diabetes[0], stop=Penalty(9)), progression.predict(diabetes[0], stop=Penalty(9)))
+    assert np.array_equal(
+        number.predict(diabetes[0], stop=Penalty(9)), progression.predict(diabetes[0], stop=Penalty(9))
+    )
     assert np.array_equal(kind.predict(iris[0], stop=Budget(2)), flowers.predict(iris[0], stop=Budget(2)))
     assert not hasattr(kind, "feature_names_in_")
 
@@ -192,7 +195,9 @@ def test_modules_of_ones_own_are_needed_again(own_modules, iris):
     again = load(path, predictor=predictor, value=value)
     assert np.array_equal(again.predict_proba(iris[0], stop=Budget(2)), model.predict_proba(iris[0], stop=Budget(2)))
     assert torch.equal(predictor.layer.weight, before)
-    with pytest.raises(AskwiseError, match=r"trained with a predictor of your own; give it again: load\(path, predictor="):
+    with pytest.raises(
+        AskwiseError, match=r"trained with a predictor of your own; give it again: load\(path, predictor="
+    ):
         load(path)
     with pytest.raises(AskwiseError, match="value"):
         load(path, predictor=predictor)
@@ -299,22 +304,20 @@ def test_a_newer_format_says_upgrade(saved, tmp_path):
         load(write_with_header(tmp_path / "m", saved, json.dumps(header)))
 
 
-@pytest.mark.parametrize("header", ["[]", "3", "null", "{", '{"format": "new"}', "{}", '{"format": 1, "estimator": []}'])
+@pytest.mark.parametrize(
+    "header", ["[]", "3", "null", "{", '{"format": "new"}', "{}", '{"format": 1, "estimator": []}']
+)
 def test_a_header_that_makes_no_sense_is_refused(saved, tmp_path, header):
     with pytest.raises(BundleError):
         load(write_with_header(tmp_path / "m", saved, header))
 
 
-@pytest.mark.parametrize("part", ["estimator", "schema", "task", "frontiers", "card"])
+@pytest.mark.parametrize("part", ["estimator", "schema", "task", "frontiers"])
 @pytest.mark.parametrize("value", [None, "text", [1], {"x": [1, 2]}])
-def test_a_header_with_a_wrong_part_is_refused_or_harmless(saved, tmp_path, part, value):
+def test_a_header_with_a_wrong_part_is_refused(saved, tmp_path, part, value):
     path = write_with_header(tmp_path / "m", saved, json.dumps({**header_of(saved), part: value}))
-    try:
+    with pytest.raises(AskwiseError, match=re.escape(str(path))):
         load(path)
-    except AskwiseError as error:
-        assert str(path) in str(error)
-    else:
-        assert part == "card"
 
 
 def test_a_missing_file_and_a_folder_are_errors(tmp_path):
@@ -332,6 +335,15 @@ def test_saving_over_a_model_replaces_it_and_leaves_nothing_else(clinic, flowers
     clinic.save(tmp_path / "m")
     assert load(tmp_path / "m").classes_.tolist() == ["sick", "well"]
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
+
+
+def test_a_reader_of_the_old_file_is_not_disturbed_by_a_save(clinic, flowers, tmp_path):
+    """The new file takes the old one's place at once; it is not written over it."""
+    flowers.save(tmp_path / "m")
+    content = (tmp_path / "m").read_bytes()
+    with open(tmp_path / "m", "rb") as reader:
+        clinic.save(tmp_path / "m")
+        assert reader.read() == content
 
 
 SAVE_WITH_LITTLE_SPACE = """
@@ -377,14 +389,14 @@ def test_a_full_disk_says_that_no_space_is_left(clinic, tmp_path, monkeypatch):
         return handle, name
 
     monkeypatch.setattr(files.tempfile, "mkstemp", on_full_disk)
-    with pytest.raises(AskwiseError, match="no space left to write .*; nothing was changed"):
+    with pytest.raises(AskwiseError, match=r"no space left to write .*; nothing was changed"):
         clinic.save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_place_that_can_not_be_written_is_an_error(clinic, tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(AskwiseError, match="can't write .*; nothing was changed"):
+    with pytest.raises(AskwiseError, match=r"can't write .*; nothing was changed"):
         clinic.save(tmp_path / "file" / "m")
     with pytest.raises(AskwiseError, match="can't write"):
         clinic.save(tmp_path)

@@ -1,10 +1,13 @@
 """The live conversation."""
 
+import contextlib
 import copy
 import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from askwise import AskwiseError, AverageCost, Budget, Confidence, DimeClassifier, Penalty, Session
 from askwise.data.table import is_missing
@@ -232,6 +235,44 @@ def test_a_session_is_rebuilt_from_its_answers_in_any_order(clinic):
         assert again.ranking == session.ranking
         assert again.spent == session.spent
         assert again.reason == session.reason
+
+
+TELLING = {
+    "age": ("age", 44), "pressure": ("pressure", 150), "scan": ("scan", None), "sex": ("sex", "male"),
+    "panel": ("exercise test", {"rate": 140, "pain": "often"}), "rate": ("rate", 140), "pain": ("pain", "seldom"),
+    "no rate": ("rate", None), "no pain": ("pain", None),
+}  # fmt: skip
+DECLINING = ("smoker", "pressure", "exercise test")
+
+
+@settings(max_examples=60, deadline=None)
+@given(said=st.lists(st.sampled_from([*TELLING, *(f"no {n}" for n in DECLINING), "undo"]), max_size=12))
+def test_whatever_was_said_and_undone_the_answers_alone_rebuild_the_session(clinic, said):
+    session = clinic.session(stop=Budget(45))
+    for word in said:
+        # What is not open, or was never said, is refused and leaves the session as it was.
+        with contextlib.suppress(AskwiseError):
+            if word == "undo":
+                session.undo()
+            elif word in TELLING:
+                session.tell(*TELLING[word])
+            else:
+                session.decline(word.removeprefix("no "))
+    again = Session.from_answers(clinic, session.answers, declined=session.declined, stop=Budget(45))
+    assert again.prediction == session.prediction
+    assert again.ranking == session.ranking
+    assert again.spent == session.spent
+    assert again.reason == session.reason
+
+
+def test_a_panel_named_after_one_of_its_columns_is_rebuilt_from_its_answers(cases, fast):
+    model = DimeClassifier(groups={"rate": ["rate", "pain"]}, **fast).fit(*cases)
+    session = model.session()
+    session.tell("rate", {"rate": 140, "pain": "often"})
+    for answers in (session.answers, dict(reversed(session.answers.items()))):
+        again = Session.from_answers(model, answers)
+        assert again.prediction == session.prediction
+        assert again.spent == session.spent == 1
 
 
 def test_answers_may_be_keyed_by_column_or_group(clinic):

@@ -221,6 +221,14 @@ def test_average_cost_outside_the_frontier_warns():
         assert AverageCost(13).resolve(lambda: FRONTIER) == Penalty(0.0)
 
 
+def test_average_cost_outside_the_frontier_of_a_model_warns(clinic, cases):
+    with pytest.warns(AskwiseWarning, match=r"AverageCost\(1000\) is above the most this model spends"):
+        spent = clinic.acquire(cases[0], stop=AverageCost(1000)).spent.mean()
+    assert spent == pytest.approx(clinic.acquire(cases[0]).spent.mean(), rel=0.05)
+    with pytest.warns(AskwiseWarning, match=r"AverageCost\(0\) is below the least"):
+        assert set(clinic.acquire(cases[0], stop=AverageCost(0)).n_asked) == {0}
+
+
 def test_average_cost_is_kept_on_the_validation_rows(cases, new_cases, fast):
     """On the rows that made the frontier the mean cost is the frontier's own, the largest not above k."""
     model = DimeClassifier(costs={"scan": 40, "pressure": 2.5}, **fast).fit(*cases, eval_set=new_cases)

@@ -137,7 +137,7 @@ def curve(
         inner = None if progress is None else _within(progress, i / len(walks), 1 / len(walks))
         records += _records(model, rows, truth, rules, walked_by, prices, bootstrap, inner)
     order = {name: i for i, name in enumerate(("budget", "confidence", "penalty"))}
-    table = pd.DataFrame(records)
+    table = pd.DataFrame(records).drop_duplicates(["rule", "mean_cost", "mean_groups"])
     return table.iloc[np.lexsort([table["mean_cost"], table["rule"].map(order)])].reset_index(drop=True)
 
 
@@ -182,7 +182,7 @@ def _rules(
 
 
 def _grid(signal: Array, spent: Array, points: int) -> list[float]:
-    """Thresholds, falling, of a signal (steps, rows) that spread the mean cost of stopping below them evenly."""
+    """Thresholds, falling, of a signal (steps, rows) that spread the mean cost of stopping below them."""
     lowest = np.minimum.accumulate(signal, axis=0)
     finite = lowest[np.isfinite(lowest)]
     if not len(finite):
@@ -193,7 +193,11 @@ def _grid(signal: Array, spent: Array, points: int) -> list[float]:
     rows = np.arange(len(some))
     last = len(signal) - 1
     cost = np.array([spent[np.minimum((lowest[:, some] >= v).sum(0), last), some][rows].mean() for v in levels])
-    wanted = np.linspace(cost.min(), cost.max(), points)
+    # Half of them evenly, half in equal ratios: metrics change most where little is spent.
+    least = max(cost[cost > 0].min(initial=np.inf), cost.max() / 1000)
+    wanted = np.r_[
+        np.linspace(0, cost.max(), points // 2), np.geomspace(least, max(cost.max(), least), points - points // 2)
+    ]
     return [float(levels[i]) for i in np.unique(np.abs(cost[:, None] - wanted).argmin(0))]
 
 

@@ -32,7 +32,7 @@ DPI = 150
 LONGEST_NAME = 26
 # From this many times the price of one question on, the low costs would be squeezed on an even axis.
 WIDE_RANGE = 8
-# Penalties below this share of the largest one change nothing that anyone would choose.
+# Penalties below this share of the largest one that spend more than half of all are nothing that anyone would choose.
 SMALLEST_PENALTY = 1e-6
 
 
@@ -54,18 +54,14 @@ METRIC_WORDS = {
     "log_loss": Wording("Log loss (nats)", False),
     "brier": Wording("Brier score", False),
     "ece": Wording("Calibration error (ECE)", False),
-    "rmse": Wording("RMSE (units of the target)", False, "{:.4g}"),
+    "rmse": Wording("RMSE (units of y)", False, "{:.4g}"),
     "r2": Wording("R²", True),
 }
 
 
-def wording(metric: str) -> Wording:
-    return METRIC_WORDS.get(metric, Wording(metric, True))
-
-
 def metric_text(metric: str, value: float) -> str:
     """A metric's value as a person reads it: 94.7%, 0.993."""
-    return wording(metric).form.format(value) if np.isfinite(value) else "n/a"
+    return METRIC_WORDS[metric].form.format(value) if np.isfinite(value) else "n/a"
 
 
 def number_text(value: float) -> str:
@@ -200,7 +196,7 @@ def _percent(value: float, position: object = None) -> str:
 
 
 def _metric_label(metric: str) -> str:
-    words = wording(metric)
+    words = METRIC_WORDS[metric]
     return f"{words.label}, {'higher' if words.higher_is_better else 'lower'} is better"
 
 
@@ -214,7 +210,7 @@ def cost_curve(table: pd.DataFrame, metric: str | None = None) -> Figure:
     figure = _figure(7.2, 4.4)
     ax = figure.add_subplot()
     _draw_curves(ax, table, metric)
-    _title(ax, f"{wording(metric).label.split(' (')[0]} against cost")
+    _title(ax, f"{METRIC_WORDS[metric].label.split(' (')[0]} against cost")
     _rule_legend(ax, table, metric)
     return figure
 
@@ -228,18 +224,23 @@ def metric_curves(table: pd.DataFrame, metrics: Sequence[str] | None = None, col
     for i, name in enumerate(names):
         ax = figure.add_subplot(n_lines, columns, i + 1)
         _draw_curves(ax, table, name)
-        _title(ax, wording(name).label)
+        _title(ax, METRIC_WORDS[name].label)
         ax.set_ylabel("")
         if i < len(names) - columns:
             ax.set_xlabel("")
-    _rule_legend(figure.axes[0], table, names[0])
+    if len(names) < n_lines * columns:
+        empty = figure.add_subplot(n_lines, columns, n_lines * columns)
+        empty.set_axis_off()
+        _rule_legend(empty, table, names[0], of=figure.axes[0])
+    else:
+        _rule_legend(figure.axes[0], table, names[0])
     return figure
 
 
 def _check_metric(table: pd.DataFrame, metric: str | None) -> str:
     if metric is None:
         return main_metric(table)
-    if metric not in table.columns:
+    if metric not in metrics_of(table):
         raise unknown_name("metric", metric, metrics_of(table))
     return metric
 
@@ -253,7 +254,7 @@ def _rules_in(table: pd.DataFrame) -> Iterator[tuple[str, str, str, pd.DataFrame
 
 
 def _draw_curves(ax: Axes, table: pd.DataFrame, metric: str) -> None:
-    words = wording(metric)
+    words = METRIC_WORDS[metric]
     for name, colour, marker, part in _rules_in(table):
         cost = part["mean_cost"].to_numpy()
         if f"{metric}_low" in part:
@@ -270,19 +271,11 @@ def _draw_curves(ax: Axes, table: pd.DataFrame, metric: str) -> None:
 
 
 def _mark_everything(ax: Axes, table: pd.DataFrame, metric: str) -> None:
-    """A dotted line at the level that asking everything reaches, on the side where the curves leave room for words."""
-    words = wording(metric)
+    """A dotted line at the level that asking everything reaches; its words are above the axes, clear of the data."""
     level = float(everything(table)[metric])
-    if not np.isfinite(level):
-        return
-    ax.axhline(level, color=SOFT, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
-    ax.margins(y=0.14)
-    shift, side = (4, "bottom") if words.higher_is_better else (-4, "top")
-    ax.annotate(
-        f"with everything: {metric_text(metric, level)}",
-        (0.012, level), xycoords=("axes fraction", "data"), xytext=(0, shift), textcoords="offset points",
-        va=side, ha="left", fontsize=8.5, color=SOFT,
-    )  # fmt: skip
+    if np.isfinite(level):
+        ax.axhline(level, color=SOFT, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
+        ax.set_title(f"⋯ with everything: {metric_text(metric, level)}", loc="right", fontsize=8.5, color=SOFT, pad=8)
 
 
 def _cost_axis(ax: Axes, which: Literal["x", "y"], table: pd.DataFrame) -> None:
@@ -315,23 +308,24 @@ def _spread_ticks(unit: float, most: float) -> list[float]:
     return [*ticks, most]
 
 
-def _rule_legend(ax: Axes, table: pd.DataFrame, metric: str) -> None:
-    """The legend, in the corner that a curve of this metric leaves empty."""
-    corner: Literal["lower right", "upper right"] = "lower right" if wording(metric).higher_is_better else "upper right"
+def _rule_legend(ax: Axes, table: pd.DataFrame, metric: str, of: Axes | None = None) -> None:
+    """The legend, in the corner that a curve of this metric leaves empty, or of other axes on empty ones."""
+    higher = METRIC_WORDS[metric].higher_is_better
+    corner: Literal["upper left", "lower right", "upper right"] = (
+        "upper left" if of is not None else "lower right" if higher else "upper right"
+    )
     title = "Stop by (bands: 95% intervals)" if f"{metric}_low" in table else "Stop by"
-    ax.legend(loc=corner, frameon=False, fontsize=9, title=title, title_fontsize=9, alignment="left")
+    handles, labels = (of or ax).get_legend_handles_labels()
+    ax.legend(handles, labels, loc=corner, frameon=False, fontsize=9, title=title, title_fontsize=9, alignment="left")
 
 
 def selection_heatmap(table: pd.DataFrame, groups: int = 20) -> Figure:
     """In how many cases each group is known after how many questions, from `selection_frequency`."""
-    from matplotlib import colormaps
-
     shown = table.iloc[:groups]
     n_lines, n_columns = shown.shape
     figure = _figure(max(5.5, 2.6 + 0.46 * n_columns), max(2.4, 1.3 + 0.27 * n_lines))
     ax = figure.add_subplot()
-    blues = colormaps["Blues"]
-    ax.pcolormesh(shown.to_numpy(), cmap=blues, vmin=0, vmax=1.15, edgecolors="white", linewidth=1.2)
+    ax.pcolormesh(shown.to_numpy(), cmap="Blues", vmin=0, vmax=1.15, edgecolors="white", linewidth=1.2)
     for (line, column), share in np.ndenumerate(shown.to_numpy()):
         if share >= 0.005:
             colour = "white" if share > 0.65 else INK
@@ -343,8 +337,8 @@ def selection_heatmap(table: pd.DataFrame, groups: int = 20) -> Figure:
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     ax.set_xlabel("questions asked so far", fontsize=10, color=INK)
-    which = "a group" if n_lines == len(table) else f"one of the first {n_lines} of {len(table)} groups"
-    _title(ax, f"Share of cases (%) in which {which} is known")
+    some = f" (first {n_lines} of {len(table)} groups)" if n_lines < len(table) else ""
+    _title(ax, f"Known in % of cases{some}")
     return figure
 
 
@@ -398,21 +392,18 @@ def frontier(table: pd.DataFrame, metric: str | None = None) -> Figure:
     figure = _figure(8.6, 3.9)
     left, right = figure.subplots(1, 2, sharey=True)
     by_cost = table.sort_values("mean_cost")
-    style: dict[str, Any] = {
-        "color": GREEN,
-        "marker": "^" if len(table) <= 30 else None,
-        "markersize": 3,
-        "linewidth": 1.6,
-    }
-    some = by_cost[by_cost["penalty"] > by_cost["penalty"].max() * SMALLEST_PENALTY]
+    marker = "^" if len(table) <= 30 else None
+    style: dict[str, Any] = {"color": GREEN, "marker": marker, "markersize": 3, "linewidth": 1.6}
+    low = by_cost["penalty"] <= by_cost["penalty"].max() * SMALLEST_PENALTY
+    some = by_cost[~(low & (by_cost["mean_cost"] > by_cost["mean_cost"].max() / 2))]
     left.plot(some["penalty"], some["mean_cost"], **style)
     left.set_xscale("log")
-    unit = "squared units of the target" if "rmse" in table.columns else "nats"
+    unit = "squared units of y" if "rmse" in table.columns else "nats"
     left.set_xlabel(f"penalty ({unit} per unit of cost)", fontsize=10, color=INK)
     _cost_axis(left, "y", table)
     right.plot(by_cost[metric], by_cost["mean_cost"], **style)
     right.set_xlabel(_metric_label(metric), fontsize=10, color=INK)
-    if wording(metric).is_share:
+    if METRIC_WORDS[metric].is_share:
         right.xaxis.set_major_formatter(_percent)
     _title(left, "Which penalty spends how much")
     _title(right, "What the cost buys")
@@ -430,8 +421,8 @@ def paths(table: pd.DataFrame, truth: Sequence[Any] | Array | None = None, steps
     columns = min(columns, len(parts))
     # A line of panels is as high as its longest path, and has one more slot for the reason of stopping.
     slots = [max(map(len, parts[i : i + columns])) + 1 for i in range(0, len(parts), columns)]
-    figure = _figure(3.9 * columns, sum(0.245 * n + 0.7 for n in slots) + 0.4)
-    grid = figure.add_gridspec(len(slots), columns, height_ratios=[n + 2 for n in slots])
+    figure = _figure(3.9 * columns, sum(0.245 * n + 0.65 for n in slots) + 0.4)
+    grid = figure.add_gridspec(len(slots), columns, height_ratios=slots)
     answers = [c for c in table.columns if c not in PATH_FACTS]
     colours = _label_colours(table, answers)
     for i, part in enumerate(parts):
@@ -456,12 +447,13 @@ def _shortened(part: pd.DataFrame, steps: int) -> pd.DataFrame:
 
 
 def _label_colours(table: pd.DataFrame, answers: list[str]) -> dict[str, str]:
-    """A colour for each label, none for numbers; of many labels, for those that are likeliest somewhere."""
+    """A colour for each label, none for numbers; of many labels, for those predicted in the end, then the likeliest."""
     if answers == ["prediction"]:
         return {}
-    if len(answers) > len(CATEGORIES):
-        answers = table[answers].max().sort_values(ascending=False).index[: len(CATEGORIES)].tolist()
-    return dict(zip(answers, CATEGORIES, strict=False))
+    predicted = set(table.groupby("row")[answers].last().idxmax(axis=1))
+    highest = table[answers].max()
+    kept = sorted(answers, key=lambda a: (a not in predicted, -highest[a]))[: len(CATEGORIES)]
+    return dict(zip([a for a in answers if a in kept], CATEGORIES, strict=False))
 
 
 def _label(column: str) -> str:

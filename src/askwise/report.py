@@ -24,7 +24,7 @@ from askwise.features import Rows
 from askwise.files import whole_file
 from askwise.methods.base import CIRCUMSTANCES, Method
 from askwise.model import Acquisition, Costs, Model
-from askwise.plots import metric_text, number_text, wording
+from askwise.plots import METRIC_WORDS, metric_text, number_text
 from askwise.stopping import RULES
 from askwise.tasks import Classification
 
@@ -80,14 +80,15 @@ def _nobody(fraction: float) -> None:
 
 def _write_all(folder: Path, contents: Mapping[str, bytes]) -> dict[str, Path]:
     """Write every file beside its place first, then put all in place: a full disk changes nothing."""
+    new = not folder.exists()
     try:
         with contextlib.ExitStack() as stack:
             for name, content in contents.items():
                 stack.enter_context(whole_file(folder / name)).write_bytes(content)
-    except AskwiseError:
-        # Removes the folder only where it is empty, that is where this call made it.
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+    except BaseException:
+        if new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
         raise
     return {Path(name).stem: folder / name for name in contents}
 
@@ -110,7 +111,7 @@ class Findings:
     path_rule: str
     truth: Array
     frontier: pd.DataFrame | None
-    frontier_is_own: bool
+    frontier_rows: str
 
     @property
     def metrics(self) -> list[str]:
@@ -123,14 +124,15 @@ def operating_points(table: pd.DataFrame, metric: str) -> pd.DataFrame:
 
     Where asking wins nothing, or a rule never wins that much, it is the record that spends most.
     """
-    sign = 1 if wording(metric).higher_is_better else -1
+    sign = 1 if METRIC_WORDS[metric].higher_is_better else -1
     nothing, everything = table.loc[table["mean_cost"].idxmin()], plots.everything(table)
     wanted = sign * nothing[metric] + ENOUGH * sign * (everything[metric] - nothing[metric])
+    wins = sign * everything[metric] > sign * nothing[metric]
     most = float(everything["mean_cost"])
     found = []
     for _, part in table.groupby("rule", sort=False):
         part = part.sort_values("mean_cost")
-        enough = part[(sign * part[metric] >= wanted) & (part["mean_cost"] > 0)]
+        enough = part[(sign * part[metric] >= wanted) & (part["mean_cost"] > 0) & wins]
         point = part.iloc[-1] if enough.empty else enough.iloc[0]
         areas = {f"{m}_area": evaluation.area_under_curve(part, m, most) for m in plots.metrics_of(table)}
         found.append({**point.to_dict(), "cost_share": point["mean_cost"] / most if most else 0.0, **areas})
@@ -139,27 +141,35 @@ def operating_points(table: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def _find(estimator: Method, X: Any, y: Any, costs: Costs, table: pd.DataFrame) -> Findings:
     model = estimator.model_
-    rows, _ = estimator._rows(X)
-    truth = estimator.check_target(y)
+    rows = estimator.encode(X)
+    truth = _as_labelled(model, estimator.check_target(y))
     prices = model.costs(costs)
     points = operating_points(table, plots.main_metric(table))
     some = np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(int)
     sample = rows.take(torch.from_numpy(some))
     whole = model.acquire(sample, None, costs)
-    acquired = {str(rule): model.acquire(sample, rule, costs) for rule in _rules(points)}
-    path_rule = _point_rule(points.iloc[-1])
-    chosen = some[_telling_rows(model, acquired[str(path_rule)], truth[some])]
-    own = prices not in model.frontiers
+    rules = _rules(points)
+    acquired = {name: model.acquire(sample, rule, costs) for name, rule in rules.items()}
+    # The rule that the budget is not: penalty, or where there is none confidence.
+    path_rule = list(rules)[len(points) - 1]
+    chosen = some[_telling_rows(model, acquired[path_rule], truth[some])]
     return Findings(
         model, prices, len(rows), table, points,
         selection=plots.selection_frequency(whole.order, model.schema.space.names, MOST_QUESTIONS),
         reasons=plots.reason_counts(acquired),
-        paths=plots.path_table(model, rows, path_rule, costs, chosen.tolist()),
-        path_rule=str(path_rule),
+        paths=plots.path_table(model, rows, rules[path_rule], costs, chosen.tolist()),
+        path_rule=path_rule,
         truth=truth,
         frontier=_frontier(model, rows, truth, costs, prices),
-        frontier_is_own=own,
+        frontier_rows="the validation rows of training" if prices in model.frontiers else "these cases",
     )  # fmt: skip
+
+
+def _as_labelled(model: Model, y: Array) -> Array:
+    """Answers in the model's own labels, so that 1.0 in a file is the label 1."""
+    if not isinstance(model.task, Classification):
+        return y
+    return np.array(model.task.labels)[evaluation.coded(model.task, y)]
 
 
 def _frontier(model: Model, rows: Rows, y: Array, costs: Costs, prices: tuple[float, ...]) -> pd.DataFrame | None:
@@ -169,15 +179,12 @@ def _frontier(model: Model, rows: Rows, y: Array, costs: Costs, prices: tuple[fl
     return model.frontiers[prices] if prices in model.frontiers else evaluation.frontier(model, rows, y, costs)
 
 
-def _point_rule(point: pd.Series[Any]) -> Any:
-    return RULES[str(point["rule"])](float(point["parameter"]))
-
-
-def _rules(points: pd.DataFrame) -> list[StoppingRule]:
-    """Each rule at its point, and each of the others under the budget's cap."""
-    alone = [_point_rule(point) for _, point in points.iterrows()]
-    cap, others = alone[0], alone[1:]
-    return [*alone, *(cap | other for other in others)]
+def _rules(points: pd.DataFrame) -> dict[str, StoppingRule]:
+    """Each rule at its point, and each but the budget under the budget's cap, by name."""
+    pairs = zip(points["rule"], points["parameter"], strict=True)
+    alone = {f"{name}={number_text(setting)}": RULES[name](setting) for name, setting in pairs}
+    (cap_name, cap), *others = alone.items()
+    return {**alone, **{f"{cap_name} | {name}": cap | rule for name, rule in others}}
 
 
 def _telling_rows(model: Model, acquired: Acquisition, truth: Array, spread: int = 4, wrong: int = 2) -> Array:
@@ -220,9 +227,12 @@ def _picture(figure: Figure, alt: str) -> Picture:
 def _drawings(f: Findings) -> dict[str, Callable[[], Picture]]:
     """Every picture by name, still to be drawn."""
     metric = plots.main_metric(f.table)
-    label = wording(metric).label
+    label = METRIC_WORDS[metric].label
     level = metric_text(metric, float(plots.everything(f.table)[metric]))
     rules = ", ".join(f.points["rule"])
+    names = plots.metrics_of(f.table)
+    # The main metric has a picture of its own; two panels are drawn in any case.
+    others = [name for name in names if name != metric] if len(names) > 2 else names
     earliest = ", ".join(f.selection.index[:3])
     drawings = {
         "cost_curve": lambda: _picture(
@@ -230,7 +240,8 @@ def _drawings(f: Findings) -> dict[str, Callable[[], Picture]]:
             f"{label} against mean cost, one line for each rule ({rules}); asking everything reaches {level}.",
         ),
         "metrics": lambda: _picture(
-            plots.metric_curves(f.table, columns=2), "Every metric against mean cost, one panel each."
+            plots.metric_curves(f.table, others, columns=2),
+            f"{', '.join(METRIC_WORDS[name].label for name in others)} against mean cost, one panel each.",
         ),
         "selection": lambda: _picture(
             plots.selection_heatmap(f.selection),
@@ -300,14 +311,14 @@ def _cards(f: Findings) -> str:
         (full, "asking everything", f"cost {number_text(full['mean_cost'])}"),
     ]
     return "\n".join(
-        f'<div class="card"><b>{_e(metric_text(metric, record[metric]))}</b><span>{_e(wording(metric).label)}, '
+        f'<div class="card"><b>{_e(metric_text(metric, record[metric]))}</b><span>{_e(METRIC_WORDS[metric].label)}, '
         f"{_e(how)}</span><small>{_e(cost)}</small></div>"
         for record, how, cost in shown
     )
 
 
 def _points_table(f: Findings) -> str:
-    names = [wording(m).label for m in f.metrics]
+    names = [METRIC_WORDS[m].label for m in f.metrics]
     heads = ["Rule", "Setting", "Mean cost", "Of everything", "Questions", *names, *(f"Area, {n}" for n in names)]
     full = plots.everything(f.table)
 
@@ -326,7 +337,7 @@ def _points_table(f: Findings) -> str:
 
 def _curve_tables(f: Findings) -> str:
     metrics = plots.metrics_of(f.table)
-    heads = ["Setting", "Mean cost", "Questions", *(wording(m).label for m in metrics)]
+    heads = ["Setting", "Mean cost", "Questions", *(METRIC_WORDS[m].label for m in metrics)]
     folds = []
     for rule, part in f.table.groupby("rule", sort=False):
         lines = [
@@ -376,11 +387,11 @@ def _flat(card: Mapping[str, Any], before: str = "") -> dict[str, object]:
 
 def _page(estimator: Method, f: Findings, pictures: Mapping[str, Picture]) -> str:
     metric = plots.main_metric(f.table)
-    main = wording(metric).label
+    main = METRIC_WORDS[metric].label
+    intervals = "; in brackets 95% bootstrap intervals" if f"{metric}_low" in f.table else ""
     frontier = ""
     if "frontier" in pictures:
-        where = "these cases" if f.frontier_is_own else "the validation rows of training"
-        caption = f"Measured on {where}. AverageCost(k) takes the penalty whose mean cost is the largest not above k."
+        caption = f"Measured on {f.frontier_rows}. AverageCost(k) takes the penalty with the largest mean cost up to k."
         frontier = f"<h2>Penalty and cost</h2>\n{_html_picture(pictures['frontier'], caption)}"
     return Template(PAGE).substitute(
         cases=f"{f.n_cases:,}",
@@ -390,19 +401,19 @@ def _page(estimator: Method, f: Findings, pictures: Mapping[str, Picture]) -> st
         points=_points_table(f),
         points_note=_e(
             f"For each rule the cheapest setting that wins {ENOUGH:.0%} of what asking everything wins over asking "
-            f"nothing in {main}, read off the curve below; in brackets 95% bootstrap intervals. Area: the mean of the "
-            "metric over all costs from nothing to everything."
+            f"nothing in {main}{intervals}. The settings are read off the curve of these very cases, which flatters "
+            "them a little. Area: the mean of the metric over all costs from nothing to everything."
         ),
         cost_curve=_html_picture(pictures["cost_curve"], f"{main} against cost, each rule over its whole range."),
-        metrics=_html_picture(pictures["metrics"], "Every metric against cost."),
+        metrics=_html_picture(pictures["metrics"], "The other metrics against cost."),
         curves=_curve_tables(f),
         selection=_html_picture(
             pictures["selection"],
-            "When questions go on until nothing is left: in which share of cases a group is known by then.",
+            "Share of cases in which each group is known after so many questions, when asking goes on to the end.",
         ),
         selection_table=_fold("Numbers for every group", _selection_table(f)),
         reasons=_html_picture(
-            pictures["stop_reasons"], "The settings of the table above, and each with the budget as a cap."
+            pictures["stop_reasons"], "The settings of the first table, alone and with the budget as a cap."
         ),
         paths=_html_picture(
             pictures["paths"],
@@ -455,7 +466,7 @@ footer { margin-top: 3rem; }
 </head>
 <body>
 <header>
-<h1>What asking wisely reaches</h1>
+<h1>askwise report</h1>
 <p class="soft">$cases cases, $questions questions that can be asked</p>
 </header>
 <main>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,12 @@ def entropy(outputs: Tensor) -> Tensor:
     log_p = F.log_softmax(outputs, dim=-1)
     # p log p with p = exp(log p) is exact at p = 0: exp(-inf) never meets a logarithm.
     return -(log_p.exp() * log_p).sum(-1)
+
+
+@lru_cache(maxsize=32)
+def _tensor(values: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    """A constant on a device, copied there once: a copy in every training step would make the host wait."""
+    return torch.tensor(values, dtype=dtype, device=device)
 
 
 class Task(ABC):
@@ -86,7 +93,7 @@ class Classification(Task):
         """
         if self.weights is None:
             return self.loss(outputs, y)
-        weights = torch.tensor(self.weights, dtype=outputs.dtype).to(outputs.device)
+        weights = _tensor(self.weights, outputs.dtype, outputs.device)
         return F.cross_entropy(outputs + weights.log(), y, reduction="none") * weights[y]
 
     def decode(self, outputs: Tensor) -> Array:

@@ -56,7 +56,7 @@ def test_the_price_of_a_free_column_is_ignored_with_a_warning():
 
 @pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, -math.inf, "dear", None])
 def test_a_price_that_is_not_a_number_above_zero_is_an_error(wrong):
-    with pytest.raises(AskwiseError, match="the cost of 'c' is .* must be a number above 0"):
+    with pytest.raises(AskwiseError, match=r"the cost of 'c' is .* must be a number above 0"):
         costs({"c": wrong})
     with pytest.raises(AskwiseError, match="must be a number above 0"):
         costs([1, wrong])
@@ -79,7 +79,9 @@ def test_a_sequence_may_have_a_price_for_each_column():
 
 
 def test_a_sequence_of_another_length_is_an_error():
-    with pytest.raises(AskwiseError, match="3 prices; give one for each of the 2 groups, one for each of the 4 columns"):
+    with pytest.raises(
+        AskwiseError, match="3 prices; give one for each of the 2 groups, one for each of the 4 columns"
+    ):
         costs([1, 2, 3])
 
 

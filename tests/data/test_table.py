@@ -144,6 +144,20 @@ def test_booleans_may_come_as_numbers_or_words(clinic, cases):
         assert np.array_equal(clinic.predict_proba(X.assign(smoker=spelt)), expected)
 
 
+def test_nullable_types_of_pandas_give_the_same_answers(clinic, cases):
+    X = cases[0].head(40)
+    nullable = X.convert_dtypes()
+    assert str(nullable["smoker"].dtype) == "boolean"
+    assert np.array_equal(clinic.predict_proba(nullable), clinic.predict_proba(X))
+
+
+def test_the_index_of_a_table_is_kept_and_has_no_meaning(clinic, cases):
+    X = cases[0].head(4)
+    acquired = clinic.acquire(X.set_axis(["p", "p", "q", "q"]))
+    assert acquired.known.index.tolist() == ["p", "p", "q", "q"]
+    assert acquired.order == clinic.acquire(X).order
+
+
 def test_two_columns_of_one_name_are_an_error():
     frame = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
     with pytest.raises(AskwiseError, match="different names; given twice: 'a'"):
@@ -252,7 +266,7 @@ def test_text_as_the_target_of_a_regression_is_an_error(iris, fast):
 
 
 def test_an_empty_table_is_an_error(fast):
-    with pytest.raises(ValueError, match="0 sample|0 rows"):
+    with pytest.raises(ValueError, match=r"0 sample|0 rows"):
         DimeClassifier(**fast).fit(pd.DataFrame({"a": []}), [])
 
 

@@ -69,7 +69,7 @@ def test_a_run_broken_off_again_and_again_ends_with_the_same_weights(settings, i
     while True:
         budget = [2]
 
-        def report(progress, budget=budget):
+        def report(_, budget=budget):
             budget[0] -= 1
             if budget[0] == 0:
                 raise KeyboardInterrupt
@@ -192,7 +192,9 @@ def test_runs_with_other_modules_of_the_same_class_never_meet(other, iris, tmp_p
         assert_same_weights(model, alone)
 
 
-@pytest.mark.parametrize("damage", [lambda b: b[:100], lambda b: b[: len(b) // 2], lambda _: b"", lambda _: b"hello" * 9])
+@pytest.mark.parametrize(
+    "damage", [lambda b: b[:100], lambda b: b[: len(b) // 2], lambda _: b"", lambda _: b"hello" * 9]
+)
 def test_a_damaged_checkpoint_is_an_error_that_says_what_to_do(damage, iris, tmp_path):
     model = DimeClassifier(**SETTINGS, checkpoint_dir=tmp_path).fit(*iris)
     (path,) = tmp_path.iterdir()

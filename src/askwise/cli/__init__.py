@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -48,4 +50,8 @@ def _root(
 
 def main() -> None:
     """What the installed command runs."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        # A terminal or file that can't show a bar's characters gets others, not a crash.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app(prog_name="askwise")

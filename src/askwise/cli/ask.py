@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from askwise.cli.common import CostsFile, JsonFlag, ModelFile, QuietFlag, command
+from askwise.cli.common import JsonFlag, ModelFile, OtherCosts, QuietFlag, command
 from askwise.cli.conversation import Conversation
 from askwise.cli.progress import busy
 from askwise.errors import AskwiseError
@@ -36,7 +36,7 @@ def ask(
             "without it, everything is asked.",
         ),
     ] = None,
-    costs: CostsFile = None,
+    costs: OtherCosts = None,
     answers: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Answers known already: a JSON mapping, or what --json printed before."),
@@ -44,9 +44,10 @@ def ask(
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
-    """Ask the best question about one case, again and again, until it is time to stop.
+    """Ask about one case, the best question first.
 
-    Answers may also come from a pipe, one a line. With --json the conversation is held on standard error.
+    Goes on until it is time to stop. Answers may also come from a pipe, one a line. With --json the conversation is
+    held on standard error.
     """
     with command(as_json, quiet) as out:
         with busy(out, f"Reading {model.name}"):
@@ -91,7 +92,8 @@ def _session(
         declined = list(known.get("declined") or [])
         known = known["answers"]
     for name, value in known.items():
-        session.tell(name, value)
+        if value is not None or name not in estimator.model_.schema.free:
+            session.tell(name, value)
     for name in declined:
         session.decline(name)
     return session

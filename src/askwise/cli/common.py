@@ -23,11 +23,9 @@ WIDTH_OF_FILES = 110
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on standard output.")]
 QuietFlag = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, as written by `askwise train`.")]
-CostsFile = Annotated[
+OtherCosts = Annotated[
     Path | None,
-    typer.Option(
-        "--costs", metavar="FILE", help="Prices: CSV with columns name,cost, or a JSON mapping. Others cost 1."
-    ),
+    typer.Option("--costs", metavar="FILE", help="Other prices than in training: CSV (name,cost) or a JSON mapping."),
 ]
 
 
@@ -57,7 +55,8 @@ class Out:
             screen = console()
             for part in parts:
                 # Lines of text are left whole, so that a command can be copied; tables fit the terminal.
-                screen.print(part, soft_wrap=isinstance(part, (str, Text)))
+                line = isinstance(part, (str, Text))
+                screen.print(part, soft_wrap=line, markup=False)
 
     def note(self, text: str) -> None:
         """A remark beside the result."""
@@ -69,7 +68,7 @@ class Out:
         if self.as_json:
             from askwise.bundle import _plain
 
-            typer.echo(json.dumps(_plain(facts), allow_nan=False, ensure_ascii=False))
+            typer.echo(json.dumps(_plain(facts), allow_nan=False))
 
     def warn(
         self,

@@ -72,9 +72,10 @@ class Conversation:
         self._penalty = max((p.lam for p in parts if isinstance(p, Penalty)), default=None)
         self._budget = min((p.k for p in parts if isinstance(p, Budget)), default=None)
         self._quiet = out.quiet
-        self._at_terminal = sys.stdin.isatty()
+        self._at_terminal = sys.stdin is not None and sys.stdin.isatty()
         # Where standard output is for JSON, people are talked to on standard error.
         self._screen: Console = console(stderr=out.as_json or out.quiet)
+        self._bar_width = max(10, min(30, self._screen.width - 45))
 
     def hold(self, opening: str) -> str:
         """Talk until a rule, the person or the end of the input stops it; returns the reason."""
@@ -157,8 +158,22 @@ class Conversation:
 
     def _hear_group(self, name: str) -> None:
         """The answer to a question: the value of each of its columns in turn."""
-        columns = self._schema.columns_of(name)
         values: dict[str, Any] = {}
+        try:
+            self._hear_values(self._schema.columns_of(name), values)
+        except Ended:
+            # What was said of a panel before the end counts.
+            if values:
+                self._session.tell(name, values)
+            raise
+        if values:
+            self._session.tell(name, values)
+        else:
+            self._session.decline(name)
+            self._show(Text(f"{name}: can't be had, costs nothing", style="yellow"))
+
+    def _hear_values(self, columns: Sequence[Column], values: dict[str, Any]) -> None:
+        """Fill `values` column by column; one that can't be had is left out."""
         at = 0
         while at < len(columns):
             try:
@@ -166,19 +181,14 @@ class Conversation:
             except Said as said:
                 if said.word == "undo" and at > 0:
                     at -= 1
+                    values.pop(columns[at].name, None)
                     continue
-                if not said.word.startswith("skip"):
-                    raise
-                values[columns[at].name] = None
                 if said.word == "skip all":
-                    values = {}
-                    break
+                    values.clear()
+                    return
+                if said.word != "skip":
+                    raise
             at += 1
-        if any(v is not None for v in values.values()):
-            self._session.tell(name, values)
-        else:
-            self._session.decline(name)
-            self._show(Text(f"{name}: can't be had, costs nothing", style="yellow"))
 
     def _hear(self, column: Column, label: str, empty: str = "?") -> Any:
         """A possible value of a column; impossible ones are explained and asked again. `empty`: what Enter means."""
@@ -201,26 +211,34 @@ class Conversation:
             return value
 
     def _read(self, prompt: str) -> str:
-        """One line of input; at a terminal with the keys that edit a line."""
+        """One line of input, without the space around it."""
+        try:
+            return self._line(prompt).strip()
+        except KeyboardInterrupt:
+            self._show(Text(""))
+            raise
+
+    def _line(self, prompt: str) -> str:
+        """One line as it was typed; at a terminal with the keys that edit a line."""
         if self._quiet and not self._at_terminal:
             prompt = ""
         if self._at_terminal and self._screen.file is sys.stdout and sys.stdout.isatty():
             with contextlib.suppress(ImportError):
                 import readline  # noqa: F401
             try:
-                return input(prompt).strip()
+                return input(prompt)
             except EOFError:
                 self._screen.print()
                 raise Ended("end-of-input") from None
         self._screen.print(Text(prompt), end="", soft_wrap=True)
         self._screen.file.flush()
-        line = sys.stdin.readline()
+        line = "" if sys.stdin is None else sys.stdin.readline()
         if not line.endswith("\n") or not self._at_terminal:
             # Nobody's Enter has moved to the next line.
             self._show(Text(line.strip()))
         if not line:
             raise Ended("end-of-input")
-        return line.strip()
+        return line
 
     def _remark(self, column: Column, value: Any) -> None:
         if column.kind == "number" and not column.low <= value <= column.high:
@@ -241,19 +259,19 @@ class Conversation:
             Ruler(Text(f"question {len(self._session.asked) + 1} · {self._spent()}"), align="left", style="dim"),
             *self._prediction(),
             Text(""),
-            show.value_bars(self._session.ranking, name, self._penalty, self._left()),
+            show.value_bars(self._session.ranking, name, self._penalty, self._left(), self._bar_width),
             Text(""),
         )
         columns = self._schema.columns_of(name)
         if len(columns) > 1:
-            self._show(Text(f"{name}: {len(columns)} values", style="bold"))
+            self._show(Text(f"{name}: {show.count(len(columns), 'value')}", style="bold"))
 
     def _prediction(self) -> Sequence[RenderableType]:
         task = self._session.model.task
         scale = getattr(task, "scale", 1.0)
         center = getattr(task, "center", 0.0)
         spread = (center - 2.5 * scale, center + 2.5 * scale)
-        return [show.prediction_bars(self._session.prediction, self._target, spread)]
+        return [show.prediction_bars(self._session.prediction, self._target, spread, self._bar_width)]
 
     def _left(self) -> float:
         return math.inf if self._budget is None else self._budget - self._session.spent
@@ -269,14 +287,13 @@ class Conversation:
         why = REASONS.get(reason, reason)
         if reason == "penalty" and self._penalty is not None and math.isfinite(self._penalty):
             why += f" (each is below {show.short(self._penalty)} per unit of cost)"
-        count = len(self._session.asked)
         self._show(
             Text(""),
             Ruler(style="dim"),
             Text(f"Stopped: {why}"),
             *self._prediction(),
             Text(f"{self._target}: {value}{sure}", style="bold green"),
-            Text(f"{count} {'question' if count == 1 else 'questions'} answered, {self._spent()}"),
+            Text(f"{show.count(len(self._session.asked), 'question')} answered, {self._spent()}"),
         )
 
 

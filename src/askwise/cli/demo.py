@@ -41,13 +41,16 @@ def demo(
     hidden: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
     epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
     pretrain_epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model on the same machine.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="The same seed gives the same model on the same machine.")
+    ] = 0,
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
-    """Try everything on public data in under a minute: nothing is downloaded.
+    """Try everything on public data in a minute.
 
-    Trains a model, measures it on rows held out, and leaves the model, those rows, and a report with pictures.
+    Nothing is downloaded. Trains a model, measures it on rows held out, and leaves the model, those rows, and a report
+    with pictures.
     """
     with command(as_json, quiet) as out:
         check_folder_can_be_written(folder / "report")
@@ -151,13 +154,7 @@ def _draw_digits(estimator: Any, X: pd.DataFrame, y: Any, path: Path) -> Path:
 def _example_table(estimator: Any, example: pd.DataFrame, truth: Any) -> Group:
     """What was asked of one case, and what was believed after each answer."""
     labels = getattr(estimator.model_.task, "labels", None)
-    table = show.grid(
-        f"One case, question by question (truth: {truth})",
-        "asked",
-        "spent",
-        "prediction",
-        texts=["asked", "prediction"],
-    )
+    table = show.grid("asked", "spent", "prediction", texts=["asked", "prediction"])
     for step in example.to_dict("records"):
         believed = list(step.values())[-(len(labels) if labels else 1) :]
         best = max(range(len(believed)), key=believed.__getitem__)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from askwise.cli import show, tables
-from askwise.cli.common import CostsFile, JsonFlag, ModelFile, Out, QuietFlag, check_folder_can_be_written, command
+from askwise.cli.common import JsonFlag, ModelFile, OtherCosts, Out, QuietFlag, check_folder_can_be_written, command
 from askwise.cli.progress import busy, fraction_progress
 from askwise.errors import AskwiseError
 
@@ -32,20 +32,19 @@ def evaluate(
             "--target", "-t", metavar="COLUMN", help="The column with the answers; by default as in training."
         ),
     ] = None,
-    costs: CostsFile = None,
+    costs: OtherCosts = None,
     report: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Write the curves as CSV and pictures, and one HTML page, here."),
     ] = None,
-    bootstrap: Annotated[
-        int, typer.Option(min=0, help="Draws for the 95 % intervals in the JSON and the report; 0 for none.")
-    ] = 200,
+    bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Draws for the 95 % intervals; 0 for none.")] = 200,
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
-    """Measure a model on other rows: every metric against cost, for every stopping rule.
+    """Measure a model on other rows.
 
-    Columns may stand in any order, and columns that the model does not use are ignored.
+    Every metric against cost, for every stopping rule. Columns may stand in any order, and columns that the model does
+    not use are ignored.
     """
     with command(as_json, quiet) as out:
         if report is not None:

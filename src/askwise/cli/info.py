@@ -24,7 +24,10 @@ Examples:
 
 
 def info(model: ModelFile, as_json: JsonFlag = False, quiet: QuietFlag = False) -> None:
-    """Show what is inside a model: its questions, prices, what it costs to be right, and how it was trained."""
+    """Show what is inside a model.
+
+    Its questions and prices, what it costs to be right, and how it was trained.
+    """
     with command(as_json, quiet) as out:
         with busy(out, f"Reading {model.name}"):
             from askwise import bundle
@@ -94,14 +97,7 @@ def _summary(facts: dict[str, Any]) -> Text:
 
 
 def _questions(schema: Schema) -> Any:
-    table = show.grid(
-        f"Questions ({schema.space.n_groups})",
-        "question",
-        "cost",
-        "column",
-        "takes",
-        texts=["question", "column", "takes"],
-    )
+    table = show.grid("question", "cost", "column", "takes", texts=["question", "column", "takes"])
     for group, cost in zip(schema.space.names, schema.space.costs, strict=True):
         for i, column in enumerate(schema.columns_of(group)):
             lead = (Text(group), Text(show.short(cost))) if i == 0 else (Text(""), Text(""))

@@ -19,8 +19,8 @@ STAGES = {"predictor": "Learning to predict", "joint": "Learning what to ask"}
 def _bars(out: Out) -> Progress:
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),
         TextColumn("left  {task.fields[note]}"),
@@ -46,8 +46,7 @@ class TrainingProgress:
                 self._bars.update(task, visible=False)
             self._tasks[now.stage] = self._bars.add_task(STAGES.get(now.stage, now.stage), total=now.epochs, note="")
         self.stages[now.stage] = now
-        note = f"epoch {now.epoch + 1} of {now.epochs}, best validation loss {now.best:.4g}"
-        self._bars.update(self._tasks[now.stage], completed=now.epoch + 1, note=note)
+        self._bars.update(self._tasks[now.stage], completed=now.epoch + 1, note=f"best loss {now.best:.4g}")
 
     @property
     def stopped_early(self) -> list[str]:
@@ -77,7 +76,7 @@ def fraction_progress(out: Out, what: str) -> Iterator[Callable[[float], None]]:
 @contextmanager
 def busy(out: Out, what: str) -> Iterator[None]:
     """A spinner for something that takes a moment and can't tell how long."""
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
     with Progress(*columns, console=console(stderr=True), transient=True, disable=not out.bars) as bars:
         bars.add_task(what, total=None)
         yield

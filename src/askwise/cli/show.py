@@ -30,6 +30,10 @@ def short(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
 
 
+def count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def metric(name: str, value: float) -> str:
     if not math.isfinite(value):
         return "–"
@@ -52,12 +56,12 @@ def titled(title: str, table: Table) -> Group:
 
 
 def few(table: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Some rows of a table, spread evenly over its mean cost, the first and the last among them."""
+    """Some rows of a table, spread over its mean cost and closer where it is low, the first and the last among them."""
     import numpy as np
 
     ordered = table.sort_values("mean_cost")
     cost = ordered["mean_cost"].to_numpy()
-    wanted = np.linspace(cost[0], cost[-1], most)
+    wanted = cost[0] + (cost[-1] - cost[0]) * np.linspace(0, 1, most) ** 2
     return ordered.iloc[np.unique(np.abs(cost[:, None] - wanted).argmin(0))]
 
 
@@ -96,7 +100,7 @@ def bar(value: float, most: float, width: int, line: float | None = None) -> Tex
 
 
 def value_bars(
-    ranking: Sequence[Candidate], chosen: str, penalty: float | None, left: float, most: int = 5, width: int = 30
+    ranking: Sequence[Candidate], chosen: str, penalty: float | None, left: float, width: int, most: int = 5
 ) -> Group:
     """The top open questions by value per cost, the chosen one marked, with the penalty as a line across them.
 
@@ -125,7 +129,7 @@ def value_bars(
     return Group(table, Text(f"  {LINE} a question below {short(line)} is not worth its cost", style="red"))
 
 
-def prediction_bars(prediction: Prediction, target: str, spread: tuple[float, float], width: int = 30) -> Table:
+def prediction_bars(prediction: Prediction, target: str, spread: tuple[float, float], width: int) -> Table:
     """The prediction so far: a bar for each of the likeliest labels, or a number on the scale of its kind."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column()
@@ -164,9 +168,9 @@ def command_line(*words: object) -> str:
 
 def next_steps(commands: Sequence[tuple[str, str]]) -> Text:
     """Commands to try next, each with what it does."""
-    width = max(len(c) for c, _ in commands)
     lines = [Text("Try next:", style="bold")]
-    lines += [Text(f"  {c:{width}}", style="cyan") + Text(f"   # {what}", style="dim") for c, what in commands]
+    for line, what in commands:
+        lines += [Text(f"  # {what}", style="dim"), Text(f"  {line}", style="cyan")]
     return Text("\n").join(lines)
 
 

@@ -11,7 +11,6 @@ import typer
 
 from askwise.cli import show, tables
 from askwise.cli.common import (
-    CostsFile,
     JsonFlag,
     Out,
     QuietFlag,
@@ -68,7 +67,10 @@ class Settings:
 def train(
     cases: Annotated[Path, typer.Argument(metavar="CASES", help="Past cases: CSV (also .gz) or Parquet, a row each.")],
     target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
-    costs: CostsFile = None,
+    costs: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Prices: CSV with columns name,cost, or a JSON mapping. Others cost 1."),
+    ] = None,
     groups: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Columns asked together: a JSON mapping of a group's name to its columns."),
@@ -90,15 +92,21 @@ def train(
     class_weights: Annotated[
         str | None, typer.Option(metavar="balanced", help="Weigh rare classes up while learning.")
     ] = None,
-    hidden: Annotated[int | None, typer.Option(min=1, help="Width of the networks' hidden layers.")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the rows; by default as many as help.")] = None,
+    hidden: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Width of the networks' hidden layers.")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Passes over the rows; by default as many as help.")
+    ] = None,
     pretrain_epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model on the same machine.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="The same seed gives the same model on the same machine.")
+    ] = 0,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Save each epoch here; run the same command again to go on after a stop."),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu or cuda.")] = "auto",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="The model file; by default the table's name + .askwise."),
@@ -106,10 +114,10 @@ def train(
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
-    """Learn from a table of past cases which question to ask next, and when to stop.
+    """Learn from a table of past cases.
 
-    Numbers, yes/no and text columns are taken as they are. A missing value is a question that can't be asked in that
-    row.
+    The model knows which question to ask next, and when to stop. Numbers, yes/no and text columns are taken as they
+    are. A missing value is a question that can't be asked in that row.
     """
     with command(as_json, quiet) as out:
         path = output or Path(f"{tables.stem(cases)}.askwise")
@@ -155,10 +163,11 @@ def _people(X: pd.DataFrame, split_by: str | None) -> tuple[Any, pd.DataFrame]:
 
 def _task(y: pd.Series[Any], wanted: TaskChoice, out: Out) -> tuple[str, Any]:
     """Classes or a number, and the target as the estimator takes it; says what was chosen and how to change it."""
+    import numpy as np
     import pandas as pd
 
     number = pd.api.types.is_numeric_dtype(y) and not pd.api.types.is_bool_dtype(y)
-    if number and not y.map(float).between(-1e300, 1e300).all():
+    if number and not np.isfinite(y.to_numpy(dtype=np.float64)).all():
         raise AskwiseError(f"the target {str(y.name)!r} holds infinity; give finite numbers")
     whole = bool(number and (y == y.round()).all())
     chosen = str(wanted)
@@ -178,7 +187,7 @@ def _task(y: pd.Series[Any], wanted: TaskChoice, out: Out) -> tuple[str, Any]:
 
 def _holds(y: pd.Series[Any], number: bool, chosen: str) -> str:
     if not number:
-        return f"texts (different ones: {y.nunique()})"
+        return f"labels (different ones: {y.nunique()})"
     if chosen == "classification":
         return f"whole numbers, and few different ones ({y.nunique()}); to change that: --task regression"
     return "numbers; to change that: --task classification"
@@ -216,9 +225,9 @@ def _report(out: Out, estimator: Any, path: Path, left_out: int) -> None:
     model, frontier = estimator.model_, estimator.frontier_
     card, space, free = model.card, model.schema.space, model.schema.free
     rows = card["rows_trained"] + card["rows_validated"]
-    extra = f" and {len(free)} free columns" if free else ""
+    asked = show.count(space.n_groups, "question") + (f" and {show.count(len(free), 'free column')}" if free else "")
     out.say(
-        f"{path}: {space.n_groups} questions{extra}, learnt from {rows} rows in {card['seconds']:.0f} s",
+        f"{path}: {asked}, learnt from {rows} rows in {card['seconds']:.0f} s",
         show.costs_table(f"On the {card['rows_validated']} rows held out", show.few(frontier, 6)),
         "",
         show.next_steps(

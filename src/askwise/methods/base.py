@@ -44,6 +44,9 @@ Array = np.ndarray[Any, Any]
 # Settings that do not change what is learnt: neither part of a run's fingerprint nor of a bundle.
 CIRCUMSTANCES = ("checkpoint_dir", "device")
 
+# Enough for early stopping and a frontier; more rows held out would only cost time.
+MOST_VALIDATION_ROWS = 20_000
+
 
 class Method(BaseEstimator):
     """A scikit-learn estimator with two hooks: `build` a policy, and `train` it.
@@ -140,6 +143,7 @@ class Method(BaseEstimator):
         by = None if split_by is None else np.asarray(split_by)
         stratify = isinstance(task, Classification)
         train, val = hold_out(y, self.validation_fraction, seed, stratify, by)
+        val = val[:MOST_VALIDATION_ROWS]
         return rows.take(torch.from_numpy(train)), rows.take(torch.from_numpy(val)), y[val]
 
     def _checkpoint(self, schema: Schema, task: Task, train: Rows, val: Rows, seed: int) -> Checkpoint | None:
@@ -204,6 +208,10 @@ class Method(BaseEstimator):
         if not hasattr(self, "feature_names_in_"):
             X = X.set_axis([f"x{i}" for i in range(X.shape[1])], axis=1)
         return X
+
+    def encode(self, X: Any) -> Rows:
+        """The inputs as the model's functions take them, after the estimator's checks."""
+        return self._rows(X)[0]
 
     def _rows(self, X: Any) -> tuple[Rows, Any]:
         check_is_fitted(self, "model_")

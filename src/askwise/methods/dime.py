@@ -110,12 +110,15 @@ class JointObjective:
         predictor = (predictor.view(n_states, n_rows) * led_to).sum() / led_to.sum()
 
         losses = self.task.loss(belief.outputs.detach(), y).view(n_states, n_rows)
-        before = torch.cat([torch.arange(self.n_steps), torch.tensor([self.n_steps + 1])]).to(losses.device)
-        gain = losses[before] - losses[before + 1]
-        scores = belief.scores.view(n_states, n_rows, -1)[before].gather(2, choice[..., None])[..., 0]
+        gain = self._of_steps(losses[:-1] - losses[1:])
+        scores = self._of_steps(belief.scores.view(n_states, n_rows, -1)[:-1]).gather(2, choice[..., None])[..., 0]
         counted = asked.to(weight.dtype) * weight
         value = (((scores - gain) / self.task.unit) ** 2 * counted).sum() / counted.sum().clamp_min(1)
         return predictor + value
+
+    def _of_steps(self, states: Tensor) -> Tensor:
+        """All but the place where the episode ends and the random set begins: no question leads over it."""
+        return torch.cat([states[: self.n_steps], states[self.n_steps + 1 :]])
 
     def validate(self, rows: Rows) -> Tensor:
         """Mean loss along the greedy trajectory, the empty set included."""

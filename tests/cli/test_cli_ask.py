@@ -1,0 +1,201 @@
+"""`askwise ask`: the conversation, as typed or from a pipe."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from askwise import Session, load
+from askwise.stopping import parse_rule
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+EVERYTHING = {
+    "pressure": ["140"],
+    "exercise test": ["130", "often"],
+    "smoker": ["yes"],
+    "scan": ["2.5"],
+    "site": ["7"],
+}
+
+
+def talk(run, *lines, args=()):
+    """The facts that --json prints after these lines were typed; what was shown is on standard error."""
+    said = run("ask", "heart.askwise", "--json", *args, typed="".join(f"{line}\n" for line in lines))
+    assert said.exit_code == 0, said.stderr
+    return json.loads(said.stdout), said.stderr
+
+
+def first_question():
+    return Session(load("heart.askwise")).ask().name
+
+
+def test_the_terminal_asks_what_the_session_asks(run):
+    session = Session(load("heart.askwise"), known={"age": 60, "sex": "male"})
+    lines = ["60", "male"]
+    while (question := session.ask()) is not None:
+        typed = EVERYTHING[question.name]
+        session.tell(question.name, {c.name: v for c, v in zip(question.columns, typed, strict=True)})
+        lines += typed
+    facts, _ = talk(run, *lines)
+    assert facts["asked"] == session.asked
+    assert facts["answers"] == session.answers
+    assert facts["spent"] == session.spent == 59.5
+    assert facts["reason"] == "nothing-left"
+    assert facts["prediction"] == {"value": session.prediction.value, "proba": session.prediction.proba}
+
+
+def test_json_has_exactly_the_promised_facts(run):
+    facts, _ = talk(run)
+    assert list(facts) == ["answers", "declined", "asked", "spent", "reason", "prediction", "ranking"]
+    assert list(facts["ranking"][0]) == ["name", "value", "cost", "value_per_cost"]
+
+
+def test_the_end_of_the_input_ends_politely_with_the_state_so_far(run):
+    said = run("ask", "heart.askwise", typed="60\n")
+    assert said.exit_code == 0
+    assert "the answers ended here" in said.stdout
+    assert "0 questions answered, spent 0" in said.stdout
+
+
+def test_enter_leaves_a_free_column_unknown(run):
+    assert talk(run, "", "male")[0]["answers"] == {"sex": "male"}
+
+
+def test_why_a_question_is_asked_is_shown_as_bars(run):
+    said = run("ask", "heart.askwise", "--stop", "penalty=0.0001", typed="\n\nstop\n")
+    assert "value per cost" in said.stdout
+    assert f"▶ {first_question()}" in said.stdout
+    assert "┃ a question below 0.0001 is not worth its cost" in said.stdout
+    assert "you stopped" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason", "words"),
+    [
+        ("budget=0.5", "budget", "no open question fits into the budget"),
+        ("confidence=5", "confidence", "sure enough"),
+        ("penalty=100", "penalty", "no open question is worth its cost"),
+    ],
+)
+def test_the_rule_that_stops_is_named(run, rule, reason, words):
+    facts, shown = talk(run, "", "", args=["--stop", rule])
+    assert facts["reason"] == reason
+    assert words in shown
+
+
+def test_average_cost_stops_where_its_penalty_does(run):
+    model = load("heart.askwise").model_
+    penalty = model.rule(parse_rule("average-cost=20"), model.schema.space.costs)
+    assert talk(run, "", "", args=["--stop", "average-cost=20"])[0] == talk(run, "", "", args=["--stop", penalty])[0]
+
+
+def test_skip_declines_and_costs_nothing(run):
+    facts, shown = talk(run, "", "", *["skip all"] * 5)
+    assert sorted(facts["declined"]) == sorted(EVERYTHING)
+    assert (facts["spent"], facts["asked"], facts["reason"]) == (0, [], "nothing-left")
+    assert "can't be had" in shown
+
+
+def test_part_of_a_panel_can_be_skipped(run):
+    facts, _ = talk(run, "", "", "other", "exercise test", "skip", "often")
+    assert facts["answers"] == {"pain": "often"}
+    assert facts["spent"] == 15
+
+
+def test_another_question_is_chosen_by_name_or_number(run):
+    by_name, _ = talk(run, "", "", "other", "scan", "2")
+    ranking = [c.name for c in Session(load("heart.askwise")).ranking]
+    by_number, _ = talk(run, "", "", "other", ranking.index("scan") + 1, "2")
+    assert by_name["asked"] == by_number["asked"] == ["scan"]
+
+
+def test_a_wrong_name_for_another_question_gets_the_nearest(run):
+    _, shown = talk(run, "", "", "other", "scam")
+    assert "did you mean 'scan'?" in shown
+
+
+def test_impossible_values_are_explained_and_asked_again(run):
+    facts, shown = talk(run, "old", "60", "", "other", "smoker", "perhaps", "yes")
+    assert "'age' takes a number, was given 'old'" in shown
+    assert "'smoker' takes yes or no, was given 'perhaps'" in shown
+    assert facts["answers"] == {"age": 60, "smoker": True}
+
+
+def test_a_value_outside_the_training_range_is_taken_with_a_remark(run):
+    facts, shown = talk(run, "400", "")
+    assert facts["answers"] == {"age": 400}
+    assert "outside what was seen in training" in shown
+
+
+def test_undo_takes_answers_back_down_to_the_free_columns(run):
+    facts, shown = talk(run, "60", "male", "other", "scan", "2", "undo", "undo", "female", "undo", "undo", "undo")
+    assert shown.count("taken back") == 4
+    assert facts["answers"] == {}
+    assert "nothing to undo" in shown
+
+
+def test_what_was_said_of_a_panel_before_the_end_counts(run):
+    facts, _ = talk(run, "", "", "other", "exercise test", "130")
+    assert (facts["answers"], facts["spent"]) == ({"rate": 130}, 15)
+
+
+def test_undo_inside_a_panel_goes_one_value_back(run):
+    facts, _ = talk(run, "", "", "other", "exercise test", "120", "undo", "130", "often")
+    assert facts["answers"] == {"rate": 130, "pain": "often"}
+
+
+@pytest.mark.parametrize("word", ["", "?", "help"])
+def test_help_is_shown_on_a_question(run, word):
+    assert "take the last answer back" in talk(run, "", "", word)[1]
+
+
+@pytest.mark.parametrize("word", ["stop", "quit", "/stop"])
+def test_the_person_can_stop(run, word):
+    assert talk(run, "", "", word)[0]["reason"] == "stopped-by-user"
+
+
+def test_a_choice_named_like_a_command_is_an_answer(run, folder, fast):
+    (folder / "t.csv").write_text("job,y\n" + "other,a\nnone,b\n" * 30)
+    assert run("train", "t.csv", "--target", "y", *fast).exit_code == 0
+    said = run("ask", "t.askwise", "--json", typed="other\n")
+    assert json.loads(said.stdout)["answers"] == {"job": "other"}
+    said = run("ask", "t.askwise", "--json", typed="/other\n\nskip\n")
+    assert json.loads(said.stdout)["declined"] == ["job"]
+
+
+def test_known_answers_are_where_it_starts(run, folder):
+    known = {"age": 60, "exercise test": {"rate": 130, "pain": None}, "scan": None}
+    (folder / "known.json").write_text(json.dumps(known))
+    facts, _ = talk(run, args=["--answers", "known.json"])
+    assert facts["answers"] == {"age": 60, "rate": 130}
+    assert (facts["asked"], facts["declined"], facts["spent"]) == (["exercise test"], ["scan"], 15)
+
+
+def test_what_json_printed_takes_the_conversation_up_again(run, folder):
+    facts, _ = talk(run, "60", "", "other", "scan", "2", "skip all")
+    (folder / "before.json").write_text(json.dumps(facts))
+    again, _ = talk(run, args=["--answers", "before.json"])
+    assert again["answers"] == facts["answers"]
+    assert again["declined"] == facts["declined"]
+
+
+def test_other_costs_count(run, folder):
+    (folder / "cheap.json").write_text('{"scan": 0.25}')
+    facts, _ = talk(run, "", "", "other", "scan", "2", args=["--costs", "cheap.json"])
+    assert facts["spent"] == 0.25
+
+
+def test_quiet_prints_nothing_from_a_pipe(run):
+    said = run("ask", "heart.askwise", "--quiet", typed="60\nmale\nstop\n")
+    assert (said.exit_code, said.output) == (0, "")
+
+
+def test_a_number_is_predicted_on_a_scale(run, folder, fast):
+    (folder / "t.csv").write_text("a,y\n" + "".join(f"{i},{i * 1.5}\n" for i in range(60)))
+    assert run("train", "t.csv", "--target", "y", *fast).exit_code == 0
+    said = run("ask", "t.askwise", typed="30\n")
+    assert "●" in said.stdout
+    assert "nothing is left to ask" in said.stdout
+    assert json.loads(run("ask", "t.askwise", "--json", typed="30\n").stdout)["prediction"]["proba"] is None

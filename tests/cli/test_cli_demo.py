@@ -1,0 +1,69 @@
+"""`askwise demo`: on every dataset, what it leaves behind and says."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pandas as pd
+import pytest
+
+from askwise import load
+from askwise.data.public import PUBLIC
+
+pytest.importorskip("matplotlib")
+FAST = ["--hidden", "8", "--epochs", "2", "--pretrain-epochs", "2"]
+
+
+@pytest.fixture(scope="module")
+def shown(run, tmp_path_factory):
+    """The demo of breast cancer: what it said, and its folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("demo with a space")
+        patch.chdir(folder)
+        said = run("demo", *FAST)
+    assert said.exit_code == 0, said.stderr
+    return said.stdout, folder
+
+
+def test_the_demo_asks_ten_measurements_of_three_columns(shown):
+    schema = load(shown[1] / "askwise-demo" / "breast-cancer.askwise").model_.schema
+    assert len(schema.space.names) == 10
+    columns = [c.name for c in schema.columns_of("concave points")]
+    assert columns == ["mean concave points", "concave points error", "worst concave points"]
+
+
+def test_the_demo_leaves_a_model_its_test_rows_and_a_report(shown):
+    folder = shown[1] / "askwise-demo"
+    assert len(pd.read_csv(folder / "breast-cancer-test.csv")) == 114
+    assert (folder / "breast-cancer-report" / "index.html").exists()
+    assert list((folder / "breast-cancer-report").glob("*.png"))
+
+
+def test_the_demo_shows_rules_costs_accuracy_and_one_case(shown):
+    for words in ("budget=", "confidence=", "penalty=", "average cost", "accuracy", "One case", "(nothing yet)"):
+        assert words in shown[0]
+
+
+def test_the_commands_to_try_next_work_as_printed(shown, run, monkeypatch):
+    monkeypatch.chdir(shown[1])
+    lines = [line.split("#")[0] for line in shown[0].splitlines() if line.startswith("  askwise ")]
+    assert len(lines) == 3
+    for line in lines:
+        assert run(*shlex.split(line)[1:], "--quiet", typed="").exit_code == 0
+
+
+@pytest.mark.parametrize("data", [name for name in PUBLIC if name != "breast-cancer"])
+def test_every_dataset_has_a_demo(run, tmp_path, data):
+    said = run("demo", "--data", data, "--out", tmp_path / "out", "--json", *FAST)
+    assert said.exit_code == 0, said.stderr
+    facts = json.loads(said.stdout)
+    assert facts["data"] == data
+    assert ("rmse" in facts["curve"][0]) == (data == "diabetes")
+    assert ("digits.png" in facts["files"]) == (data == "digits")
+    assert all((tmp_path / "out").joinpath(path).exists() for path in facts["files"].values())
+
+
+def test_the_demo_is_silent_when_asked(run, tmp_path):
+    said = run("demo", "--data", "wine", "--out", tmp_path / "out", "--quiet", *FAST)
+    assert (said.exit_code, said.output) == (0, "")

@@ -1,0 +1,99 @@
+"""`askwise evaluate`: what it accepts, measures and writes."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from askwise import load
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def test_evaluate_gives_the_curve_of_the_library(run):
+    said = run("evaluate", "heart.askwise", "test.csv", "--bootstrap", "0", "--json")
+    facts = json.loads(said.stdout)
+    estimator, table = load("heart.askwise"), pd.read_csv("test.csv")
+    X = table[list(estimator.feature_names_in_)]
+    expected = estimator.curve(X, table["diagnosis"])
+    assert facts["rows"] == len(table)
+    assert [r["accuracy"] for r in facts["curve"]] == expected["accuracy"].tolist()
+
+
+def test_the_table_has_every_rule_and_an_interval(run):
+    said = run("evaluate", "heart.askwise", "test.csv", "--bootstrap", "20")
+    assert said.exit_code == 0
+    for word in ("budget=", "confidence=", "penalty=", "accuracy", " to "):
+        assert word in said.stdout
+
+
+def test_columns_may_be_moved_and_more_than_needed(run):
+    table = pd.read_csv("test.csv")
+    table[table.columns[::-1]].assign(extra=1).to_csv("moved.csv", index=False)
+    moved = run("evaluate", "heart.askwise", "moved.csv", "--json", "--bootstrap", "0")
+    plain = run("evaluate", "heart.askwise", "test.csv", "--json", "--bootstrap", "0")
+    assert "'extra'" in moved.stderr
+    assert "order" in moved.stderr
+    assert json.loads(moved.stdout)["curve"] == json.loads(plain.stdout)["curve"]
+
+
+def test_rows_without_an_answer_are_left_out(run):
+    table = pd.read_csv("test.csv")
+    table.loc[:9, "diagnosis"] = None
+    table.to_csv("holes.csv", index=False)
+    said = run("evaluate", "heart.askwise", "holes.csv", "--json", "--bootstrap", "0")
+    assert "10 of 80 rows" in said.stderr
+    assert json.loads(said.stdout)["rows"] == 70
+
+
+def test_another_name_for_the_target_can_be_given(run):
+    pd.read_csv("test.csv").rename(columns={"diagnosis": "truth"}).to_csv("other.csv", index=False)
+    assert "unknown target 'diagnosis'" in run("evaluate", "heart.askwise", "other.csv").stderr
+    assert run("evaluate", "heart.askwise", "other.csv", "--target", "truth", "--bootstrap", "0").exit_code == 0
+
+
+def test_labels_are_found_whatever_type_the_file_gives_them(run, fast):
+    pd.DataFrame({"a": range(60), "answer": ["1", "2", "x"] * 20}).to_csv("t.csv", index=False)
+    assert run("train", "t.csv", "--target", "answer", *fast).exit_code == 0
+    pd.DataFrame({"a": range(6), "answer": [1, 2.0, None] * 2}).to_csv("numbers.csv", index=False)
+    said = run("evaluate", "t.askwise", "numbers.csv", "--json", "--bootstrap", "0")
+    assert json.loads(said.stdout)["rows"] == 4
+
+
+def test_other_costs_change_what_is_spent(run, folder):
+    (folder / "dear.json").write_text(json.dumps({"scan": 4000}))
+    said = run("evaluate", "heart.askwise", "test.csv", "--costs", "dear.json", "--json", "--bootstrap", "0")
+    assert max(r["mean_cost"] for r in json.loads(said.stdout)["curve"]) > 1000
+
+
+def test_a_report_is_a_folder_with_the_curve_pictures_and_a_page(run, folder):
+    pytest.importorskip("matplotlib")
+    said = run("evaluate", "heart.askwise", "test.csv", "--report", "report", "--bootstrap", "10", "--json")
+    assert said.exit_code == 0, said.stderr
+    facts = json.loads(said.stdout)
+    assert len(pd.read_csv(folder / "report" / "curve.csv")) == len(facts["curve"])
+    assert (folder / "report" / "index.html").stat().st_size > 1000
+    assert list((folder / "report").glob("*.png"))
+
+
+def test_evaluate_is_silent_when_asked(run):
+    said = run("evaluate", "heart.askwise", "test.csv", "--bootstrap", "0", "--quiet")
+    assert (said.exit_code, said.output) == (0, "")
+
+
+def test_a_model_without_a_target_asks_for_its_name(run, clinic):
+    clinic.save("library.askwise")
+    said = run("evaluate", "library.askwise", "test.csv")
+    assert said.exit_code == 2
+    assert "--target" in said.stderr
+    assert run("evaluate", "library.askwise", "test.csv", "--target", "diagnosis", "--bootstrap", "0").exit_code == 0
+
+
+def test_a_number_is_measured_by_rmse(run, fast):
+    pd.read_csv("cases.csv").drop(columns=["patient", "diagnosis"]).to_csv("t.csv", index=False)
+    assert run("train", "t.csv", "--target", "pressure", *fast).exit_code == 0
+    said = run("evaluate", "t.askwise", "t.csv", "--bootstrap", "0")
+    assert "RMSE" in said.stdout
+    assert "confidence=" not in said.stdout

@@ -1,0 +1,168 @@
+"""`askwise train`: what it reads, chooses, writes and says."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from askwise import load
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def strict_json(text):
+    def refuse(word):
+        raise ValueError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_train_writes_a_model_with_prices_groups_and_free_columns(trained):
+    space = load(trained / "heart.askwise").model_.schema.space
+    prices = dict(zip(space.names, space.costs, strict=True))
+    assert prices == {"pressure": 2.5, "exercise test": 15, "smoker": 1, "scan": 40, "site": 1}
+
+
+def test_the_model_remembers_its_target_and_the_name_of_its_data(trained):
+    card = load(trained / "heart.askwise").model_.card
+    assert (card["target"], card["data"]) == ("diagnosis", "cases.csv")
+
+
+def test_the_column_of_split_by_is_no_question(trained):
+    assert "patient" not in load(trained / "heart.askwise").model_.schema.column_names
+
+
+def test_train_ends_with_a_table_and_commands_that_can_be_copied(run, fast):
+    said = run("train", "cases.csv", "--target", "diagnosis", "--drop", "patient", *fast)
+    assert said.exit_code == 0
+    assert "average cost" in said.stdout
+    assert "accuracy" in said.stdout
+    assert "askwise info cases.askwise" in said.stdout
+    line = next(line for line in said.stdout.splitlines() if "askwise ask" in line)
+    again = run(*line.split("#")[0].split()[1:], typed="")
+    assert again.exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["my.cases.csv", "my.cases.csv.gz", "my.cases.parquet"])
+def test_the_model_is_named_after_the_table_without_its_endings(run, folder, fast, name):
+    table = pd.read_csv("cases.csv").drop(columns="patient")
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+        table.to_parquet(name)
+    else:
+        table.to_csv(name, index=False)
+    assert run("train", name, "--target", "diagnosis", *fast).exit_code == 0
+    assert (folder / "my.cases.askwise").exists()
+
+
+def test_semicolons_between_columns_are_understood(run, fast):
+    pd.read_csv("cases.csv").to_csv("semi.csv", sep=";", index=False)
+    said = run("train", "semi.csv", "--target", "diagnosis", "--drop", "patient,site", "--json", *fast)
+    assert "scan" in strict_json(said.stdout)["questions"]
+
+
+def test_rows_without_a_target_are_left_out_and_counted(run, fast):
+    table = pd.read_csv("cases.csv").drop(columns="patient")
+    table.loc[[3, 7, 9], "diagnosis"] = None
+    table.to_csv("holes.csv", index=False)
+    said = run("train", "holes.csv", "--target", "diagnosis", "--json", *fast)
+    assert "3 of 300 rows have no 'diagnosis'" in said.stderr
+    assert strict_json(said.stdout)["rows"] == 297
+    assert strict_json(said.stdout)["rows_left_out"] == 3
+
+
+@pytest.mark.parametrize(
+    ("answers", "task"),
+    [
+        (["yes", "no"], "classification"),
+        ([True, False], "classification"),
+        ([1, 2, 3], "classification"),
+        ([1.0, 0.0, None], "classification"),
+        ([0.5, 1.5, 2.5], "regression"),
+        (list(range(21)), "regression"),
+    ],
+)
+def test_the_task_follows_from_the_target(run, fast, answers, task):
+    values = [answers[i % len(answers)] for i in range(90)]
+    pd.DataFrame({"a": range(90), "answer": pd.Series(values, dtype=object)}).to_csv("t.csv", index=False)
+    said = run("train", "t.csv", "--target", "answer", "--json", *fast)
+    assert strict_json(said.stdout)["task"] == task
+    assert f"by {task}" in said.stderr
+
+
+def test_the_chosen_task_can_be_changed(run, fast):
+    pd.DataFrame({"a": range(90), "answer": [i % 3 for i in range(90)]}).to_csv("t.csv", index=False)
+    said = run("train", "t.csv", "--target", "answer", "--json", *fast)
+    assert "--task regression" in said.stderr
+    said = run("train", "t.csv", "--target", "answer", "--task", "regression", "--json", *fast)
+    assert strict_json(said.stdout)["task"] == "regression"
+
+
+def test_whole_numbers_with_holes_stay_whole_labels(run, fast):
+    pd.DataFrame({"a": range(60), "answer": [1, 0, None] * 20}).to_csv("t.csv", index=False)
+    assert run("train", "t.csv", "--target", "answer", *fast).exit_code == 0
+    assert load("t.askwise").classes_.tolist() == [0, 1]
+
+
+def test_a_column_whose_name_has_a_comma_can_be_free(run, fast):
+    pd.DataFrame({"a": range(60), "b, c": range(60), "answer": ["x", "y"] * 30}).to_csv("t.csv", index=False)
+    said = run("train", "t.csv", "--target", "answer", "--free", "b, c", "--json", *fast)
+    assert strict_json(said.stdout)["free"] == ["b, c"]
+
+
+def test_json_is_strict_and_alone_on_standard_output(run, fast):
+    said = run("train", "cases.csv", "--target", "diagnosis", "--drop", "patient", "--json", *fast)
+    facts = strict_json(said.stdout)
+    assert facts["model"] == "cases.askwise"
+    assert facts["frontier"][0]["mean_cost"] == 0
+
+
+def test_quiet_prints_nothing(run, fast):
+    said = run("train", "cases.csv", "--target", "diagnosis", "--quiet", *fast)
+    assert (said.exit_code, said.output) == (0, "")
+
+
+def test_a_warning_is_one_clean_line(run, folder, fast):
+    said = run("train", "cases.csv", "--target", "diagnosis", "--free", "age", "--costs", "c.json", *fast)
+    assert said.exit_code == 2
+    (folder / "c.json").write_text('{"age": 3}')
+    said = run("train", "cases.csv", "--target", "diagnosis", "--free", "age", "--costs", "c.json", *fast)
+    lines = [line for line in said.stderr.splitlines() if "ignored" in line]
+    assert lines == ["Warning: the price of 'age' is ignored: it is a free column"]
+    assert "AskwiseWarning" not in said.stderr
+
+
+def test_names_in_brackets_are_shown_as_they_are(run, fast):
+    pd.DataFrame({"[bold]": range(60), "answer": ["x", "y"] * 30}).to_csv("t.csv", index=False)
+    said = run("train", "t.csv", "--target", "answer", "-o", "[red]m.askwise", *fast)
+    assert "[red]m.askwise: 1 question, learnt from 60 rows" in said.stdout
+    assert "[bold]" in run("info", "[red]m.askwise").stdout
+    assert "▶ [bold]" in run("ask", "[red]m.askwise", typed="").stdout
+
+
+def test_the_same_seed_writes_the_same_weights(run, fast):
+    for name in ("one", "two"):
+        run("train", "cases.csv", "--target", "diagnosis", "--drop", "patient", *fast, "-o", f"{name}.askwise")
+    one, two = (load(f"{name}.askwise").model_.policy.state_dict() for name in ("one", "two"))
+    assert all((one[key] == two[key]).all() for key in one)
+
+
+def test_training_goes_on_from_a_checkpoint(run, folder, fast):
+    arguments = ["train", "cases.csv", "--target", "diagnosis", "--drop", "patient", "--checkpoint", "runs", *fast]
+    assert run(*arguments, "--quiet").exit_code == 0
+    (saved,) = (folder / "runs").iterdir()
+    written = saved.stat().st_mtime_ns
+    assert run(*arguments, "--quiet").exit_code == 0
+    assert saved.stat().st_mtime_ns == written
+
+
+def test_an_early_stop_is_said(run):
+    table = pd.DataFrame({"noise": [(i * 7919) % 101 for i in range(60)], "answer": ["x", "y", "y"] * 20})
+    table.to_csv("t.csv", index=False)
+    longest = ["--hidden", "8", "--epochs", "400", "--pretrain-epochs", "2"]
+    said = run("train", "t.csv", "--target", "answer", "--json", *longest)
+    ran = strict_json(said.stdout)["card"]["epochs"]["joint"]
+    assert ran < 400
+    assert f"stopped early, after {ran} of 400 epochs" in said.stderr

@@ -1,0 +1,218 @@
+"""Pictures hold what their tables say, and the tables say what the model did."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from askwise import AskwiseError, Budget, Confidence, Penalty, plots
+from askwise.evaluation import METRICS
+
+
+@pytest.fixture(scope="module")
+def flower_curve(flowers, iris):
+    return flowers.curve(*iris, bootstrap=20, points=6)
+
+
+@pytest.fixture(scope="module")
+def clinic_rows(clinic, new_cases):
+    return clinic.model_.schema.encode(new_cases[0])
+
+
+def drawn(figure: Figure) -> Figure:
+    """The figure, after everything on it was really laid out and drawn."""
+    figure.canvas.draw()
+    return figure
+
+
+def texts(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text"))]
+
+
+def curve_of(costs: list[float], groups: list[float]) -> pd.DataFrame:
+    rise = np.linspace(0.5, 0.9, len(costs))
+    return pd.DataFrame({"rule": "budget", "mean_cost": costs, "mean_groups": groups, "accuracy": rise})
+
+
+def test_every_metric_of_an_evaluation_has_words():
+    assert {name for metrics in METRICS.values() for name in metrics} == set(plots.METRIC_WORDS)
+
+
+def test_a_cost_curve_has_one_line_for_each_rule_with_the_numbers_of_the_table(flower_curve):
+    ax = drawn(plots.cost_curve(flower_curve)).axes[0]
+    lines = {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
+    assert list(lines) == ["budget", "confidence", "penalty"]
+    for rule, line in lines.items():
+        part = flower_curve[flower_curve["rule"] == rule].sort_values("mean_cost")
+        np.testing.assert_array_equal(line.get_xdata(), part["mean_cost"])
+        np.testing.assert_array_equal(line.get_ydata(), part["accuracy"])
+
+
+def test_a_cost_curve_marks_the_level_of_asking_everything(flower_curve):
+    ax = plots.cost_curve(flower_curve, "log_loss").axes[0]
+    level = flower_curve.loc[flower_curve["mean_cost"].idxmax(), "log_loss"]
+    assert list(ax.lines[-1].get_ydata()) == [level, level]
+    assert f"{level:.3f}" in ax.get_title(loc="right")
+
+
+def test_bands_are_drawn_only_where_the_table_has_intervals(flower_curve):
+    bare = flower_curve.drop(columns=["accuracy_low", "accuracy_high"])
+    assert len(plots.cost_curve(flower_curve).axes[0].collections) == 3
+    assert len(plots.cost_curve(bare).axes[0].collections) == 0
+
+
+def test_low_costs_are_spread_only_where_the_range_is_wide():
+    narrow, wide = curve_of([0, 1, 4], [0, 1, 4]), curve_of([0, 1, 100], [0, 1, 100])
+    assert plots.cost_curve(narrow).axes[0].get_xscale() == "linear"
+    ax = plots.cost_curve(wide).axes[0]
+    assert ax.get_xscale() == "function"
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1", "2", "5", "10", "20", "50", "100"]
+    assert "questions" in ax.get_xlabel()
+    assert "log scale" in ax.get_xlabel()
+
+
+def test_a_regression_shows_rmse_first(progression, diabetes):
+    table = progression.curve(*diabetes, points=4)
+    assert "RMSE" in plots.cost_curve(table).axes[0].get_ylabel()
+    assert [ax.get_title(loc="left") for ax in plots.metric_curves(table).axes] == ["RMSE (units of y)", "R²"]
+
+
+def test_metric_curves_have_one_panel_for_each_metric(flower_curve):
+    titles = [ax.get_title(loc="left") for ax in drawn(plots.metric_curves(flower_curve)).axes]
+    assert titles[:5] == [plots.METRIC_WORDS[m].label for m in METRICS["classification"]]
+
+
+def test_an_unknown_metric_names_the_nearest(flower_curve):
+    with pytest.raises(AskwiseError, match="unknown metric 'acuracy'; did you mean 'accuracy'"):
+        plots.cost_curve(flower_curve, "acuracy")
+
+
+def test_selection_frequency_counts_what_is_known_after_each_question():
+    table = plots.selection_frequency([["a", "b"], ["a"], ["b", "a"], ["b"]], ["c", "a", "b"])
+    expected = pd.DataFrame([[0.5, 0.75], [0.5, 0.75], [0.0, 0.0]], index=["a", "b", "c"], columns=[1, 2])
+    pd.testing.assert_frame_equal(table, expected, check_column_type=False, check_index_type=False)
+
+
+def test_selection_frequency_agrees_with_acquire(clinic, new_cases):
+    found = clinic.acquire(new_cases[0], stop=Budget(20))
+    table = plots.selection_frequency(found.order, list(found.known.columns))
+    assert table[table.columns[-1]].to_dict() == pytest.approx(found.known.mean().to_dict())
+    assert list(table.sum(axis=1)) == sorted(table.sum(axis=1), reverse=True)
+
+
+def test_a_heat_map_shows_only_the_groups_asked_first():
+    names = [f"g{i}" for i in range(30)]
+    table = plots.selection_frequency([names] * 3, names, most=5)
+    ax = drawn(plots.selection_heatmap(table, groups=4)).axes[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == names[:4]
+    assert "first 4 of 30" in ax.get_title(loc="left")
+
+
+def test_reason_counts_cover_every_row_once(clinic, new_cases):
+    rules = {"cap": Budget(20), "both": Budget(20) | Confidence(0.3)}
+    found = {name: clinic.acquire(new_cases[0], stop=rule) for name, rule in rules.items()}
+    table = plots.reason_counts(found)
+    assert list(table.sum(axis=1)) == [len(new_cases[0])] * 2
+    assert table.loc["both", "confidence"] == (found["both"].reason == "confidence").sum() > 0
+    widths = [bar.get_width() for bar in drawn(plots.stop_reasons(table)).axes[0].patches]
+    assert sum(widths) == pytest.approx(2)
+
+
+@pytest.mark.parametrize("stop", [None, Budget(20), Penalty(0.01)])
+def test_a_path_is_what_acquire_did(clinic, clinic_rows, stop):
+    found = clinic.model_.acquire(clinic_rows, stop)
+    table = plots.path_table(clinic.model_, clinic_rows, stop, which=[7, 3])
+    assert list(table["row"].unique()) == [7, 3]
+    for row, part in table.groupby("row"):
+        assert part["asked"].tolist() == ["", *found.order[row]]
+        assert part["step"].tolist() == list(range(len(part)))
+        last = part.iloc[-1]
+        assert (last["spent"], last["reason"]) == (found.spent[row], found.reason[row])
+        assert last[["P(sick)", "P(well)"]].tolist() == found.proba[row].tolist()
+
+
+def test_a_path_under_other_costs_spends_those(clinic, clinic_rows):
+    table = plots.path_table(clinic.model_, clinic_rows, Budget(1000), {"scan": 500}, which=[0])
+    assert table["spent"].diff()[table["asked"] == "scan"].tolist() == [500]
+
+
+@pytest.mark.parametrize("which", [[], [80], [-1]])
+def test_a_path_of_a_row_that_is_not_there_is_an_error(clinic, clinic_rows, which):
+    with pytest.raises(AskwiseError, match="0 to 79"):
+        plots.path_table(clinic.model_, clinic_rows, None, which=which)
+
+
+def test_paths_have_a_panel_for_each_row_and_tell_mistakes(clinic, clinic_rows):
+    table = plots.path_table(clinic.model_, clinic_rows, None, which=[0, 1])
+    first, second = clinic.classes_[clinic.model_.acquire(clinic_rows, None).proba[:2].argmax(1)]
+    other = "well" if second == "sick" else "sick"
+    titles = [ax.get_title(loc="left") for ax in drawn(plots.paths(table, [first, other])).axes]
+    assert titles == [f"Case 0: {first} ✓", f"Case 1: {second}, but is {other}"]
+
+
+def path_of(asked: list[str], **answers: object) -> pd.DataFrame:
+    facts = {"row": 0, "step": range(len(asked)), "asked": asked, "spent": 1.0, "reason": "budget"}
+    return pd.DataFrame(facts).assign(**answers)
+
+
+def test_the_label_predicted_in_the_end_always_has_a_colour():
+    # Six labels were likelier on the way than j ever is, and there are six colours.
+    on_the_way = {f"P({k})": [0.3, 0.0, 0.1] for k in "abc"} | {f"P({k})": [0.0, 0.3, 0.1] for k in "def"}
+    table = path_of(["", "q", "r"], **on_the_way, **{"P(j)": [0.1, 0.1, 0.28]})
+    bars = drawn(plots.paths(table)).axes[0].patches
+    colours = [to_hex(bar.get_facecolor()).upper() for bar in bars if bar.get_width() == 0.28]
+    assert len(colours) == 1
+    assert colours[0] in plots.CATEGORIES
+
+
+def test_paths_of_numbers_share_one_range(progression, diabetes):
+    rows = progression.model_.schema.encode(diabetes[0])
+    table = plots.path_table(progression.model_, rows, Budget(8), which=[0, 1, 2])
+    limits = {ax.get_xlim() for ax in drawn(plots.paths(table, diabetes[1])).axes}
+    assert len(limits) == 1
+
+
+def test_a_long_path_is_cut_before_its_last_step():
+    table = path_of(["", *(f"q{i}" for i in range(1, 40))], prediction=1.0)
+    labels = [label.get_text() for label in plots.paths(table, steps=3).axes[0].get_yticklabels()]
+    assert labels == ["nothing asked", "q1", "q2", "q3", "… 39: q39"]
+
+
+def test_a_frontier_reads_from_penalty_to_cost_to_metric(flowers):
+    left, right = drawn(plots.frontier(flowers.frontier_)).axes
+    np.testing.assert_array_equal(np.sort(right.lines[0].get_ydata()), np.sort(flowers.frontier_["mean_cost"]))
+    assert left.get_xscale() == "log"
+    assert "nats" in left.get_xlabel()
+
+
+def test_asked_pixels_are_numbered_where_they_lie_and_the_rest_is_dim():
+    names = [f"p{i}" for i in range(6)]
+    figure = drawn(plots.digit_selections(np.ones((1, 2, 3)), [["p5", "p0"]], names, truth=[4], predicted=[7]))
+    ax = figure.axes[0]
+    assert {t.get_text(): t.get_position() for t in ax.texts} == {"1": (2, 1), "2": (0, 0)}
+    colours = np.asarray(ax.images[0].get_array())[..., :3]
+    is_grey = np.ptp(colours, axis=2) < 1e-6
+    assert is_grey.tolist() == [[False, True, True], [True, True, False]]
+    assert ax.get_title() == "says 7, is 4"
+
+
+def test_names_are_drawn_as_they_are_even_with_dollars_or_an_underscore_first():
+    table = pd.DataFrame({"a_$b^$": [2, 3], "_own": [1, 0]}, index=["$x_{", "line\nbreak"])
+    said = texts(drawn(plots.stop_reasons(table)))
+    assert {r"a_\$b^\$", "_own", r"\$x_{", "line break"} <= set(said)
+
+
+def test_pictures_need_no_pyplot(flower_curve, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    drawn(plots.metric_curves(flower_curve))
+
+
+def test_without_matplotlib_the_error_says_how_to_install_it(flower_curve, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(AskwiseError, match=r"pip install 'askwise\[plot\]'"):
+        plots.cost_curve(flower_curve)

@@ -1,0 +1,167 @@
+"""The report holds everything on one page, and is written whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from askwise import AskwiseError, DimeClassifier
+from askwise.report import operating_points, write_report
+
+VOID = {"meta", "img"}
+FILES = {"curve", "cost_curve", "metrics", "selection", "stop_reasons", "paths", "frontier", "index"}
+
+
+class Page(HTMLParser):
+    """The tags, attributes and text of a page; complains where tags do not close in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def report(clinic, new_cases, tmp_path_factory):
+    seen: list[float] = []
+    files = write_report(
+        clinic, *new_cases, tmp_path_factory.mktemp("clinic") / "deep" / "report", bootstrap=20, progress=seen.append
+    )
+    return files, seen
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return Page(report[0]["index"].read_text(encoding="utf-8"))
+
+
+def test_a_report_is_a_curve_pictures_and_a_page_in_one_folder(report):
+    files = report[0]
+    assert set(files) == FILES
+    assert {path.name for path in files["index"].parent.iterdir()} == {path.name for path in files.values()}
+
+
+def test_the_csv_is_the_curve(report, clinic, new_cases):
+    table = clinic.curve(*new_cases, bootstrap=20)
+    pd.testing.assert_frame_equal(pd.read_csv(report[0]["curve"]), table)
+
+
+def test_the_page_holds_every_picture_and_needs_nothing_else(report, page):
+    pictures = {path.read_bytes() for path in report[0].values() if path.suffix == ".png"}
+    sources = [image["src"] for image in page.all("img")]
+    assert {base64.b64decode(s.removeprefix("data:image/png;base64,")) for s in sources} == pictures
+    assert not page.all("script") + page.all("link") + page.all("a")
+    assert "url(" not in report[0]["index"].read_text(encoding="utf-8")
+
+
+def test_the_page_reads_well_for_everyone(page):
+    assert page.all("html") == [{"lang": "en"}]
+    assert len(page.all("h1")) == 1
+    assert all(len(image["alt"]) > 20 for image in page.all("img"))
+    assert all(head["scope"] == "col" for head in page.all("th"))
+    assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in page.all("meta")
+    assert "prefers-color-scheme: dark" in "".join(page.words)
+
+
+def test_the_page_tells_questions_with_their_prices_and_free_columns(page):
+    words = "\n".join(page.words)
+    assert re.search(r"exercise test\s+rate, pain\s+15", words)
+    assert re.search(r"age\s+known from the start\s+free", words)
+
+
+def test_progress_rises_to_one(report):
+    seen = report[1]
+    assert seen == sorted(seen)
+    assert 0 < seen[0] < seen[-1] == 1
+
+
+def test_prices_of_the_report_are_those_given(clinic, new_cases, tmp_path):
+    files = write_report(clinic, *new_cases, tmp_path, costs={"scan": 77}, bootstrap=0)
+    words = "\n".join(Page(files["index"].read_text(encoding="utf-8")).words)
+    assert re.search(r"scan\s+scan\s+77", words)
+    assert "Measured on these cases" in words
+    assert clinic.model_.costs({"scan": 77}) not in clinic.model_.frontiers
+
+
+def test_names_and_labels_of_users_are_text_never_markup(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["<script>alert(1)</script>", '"><img src=x>'])
+    y = np.where(X.iloc[:, 0] > 0, "<b>yes</b>", "$no & 'none'")
+    model = DimeClassifier(hidden=8, pretrain_epochs=3, epochs=3, random_state=0).fit(X, y)
+    page = Page(write_report(model, X, y, tmp_path, bootstrap=0)["index"].read_text(encoding="utf-8"))
+    assert (len(page.all("script")), len(page.all("b")), len(page.all("img"))) == (0, 3, 6)
+    assert "<script>alert(1)</script>" in page.words
+
+
+def test_a_regression_has_a_report_too(progression, diabetes, tmp_path):
+    files = write_report(progression, *diabetes, tmp_path, bootstrap=0)
+    words = Page(files["index"].read_text(encoding="utf-8")).words
+    assert set(files) == FILES
+    assert "RMSE (units of y)" in words
+
+
+def test_labels_written_as_fractions_are_the_same_labels(flowers, iris, tmp_path):
+    X, y = iris
+    whole, fractions = (write_report(flowers, X, v, tmp_path / v.dtype.name, bootstrap=0) for v in (y, y.astype(float)))
+    assert set(whole) == FILES
+    assert {n: p.read_bytes() for n, p in whole.items()} == {n: p.read_bytes() for n, p in fractions.items()}
+
+
+def test_a_label_that_the_model_does_not_know_writes_nothing(clinic, new_cases, tmp_path):
+    with pytest.raises(AskwiseError, match="unknown label 'dead'"):
+        write_report(clinic, new_cases[0], np.full(len(new_cases[0]), "dead"), tmp_path / "report")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_in_the_place_of_the_folder_is_an_error(clinic, new_cases, tmp_path):
+    (tmp_path / "report").write_text("mine")
+    with pytest.raises(AskwiseError, match="is a file; give a folder"):
+        write_report(clinic, *new_cases, tmp_path / "report")
+    assert (tmp_path / "report").read_text() == "mine"
+
+
+def test_a_report_that_can_not_be_put_in_place_leaves_all_as_it_was(clinic, new_cases, tmp_path):
+    (tmp_path / "index.html").mkdir()
+    (tmp_path / "curve.csv").write_text("old")
+    with pytest.raises(AskwiseError, match=r"can't write .*index\.html"):
+        write_report(clinic, *new_cases, tmp_path, bootstrap=0)
+    assert {path.name for path in tmp_path.iterdir()} == {"index.html", "curve.csv"}
+    assert (tmp_path / "curve.csv").read_text() == "old"
+
+
+def curve_of(accuracy: list[float]) -> pd.DataFrame:
+    cost = [0.0, 2.0, 5.0, 10.0]
+    facts = {"rule": "budget", "parameter": cost, "mean_cost": cost, "mean_groups": [0, 1, 2, 3]}
+    return pd.DataFrame({**facts, "accuracy": accuracy})
+
+
+def test_an_operating_point_is_the_cheapest_that_wins_nearly_all():
+    point = operating_points(curve_of([0.5, 0.8, 0.88, 0.9]), "accuracy").iloc[0]
+    assert (point["parameter"], point["cost_share"]) == (5.0, 0.5)
+    assert point["accuracy_area"] == pytest.approx((2 * 0.65 + 3 * 0.84 + 5 * 0.89) / 10)
+
+
+def test_where_asking_wins_nothing_the_operating_point_spends_most():
+    assert operating_points(curve_of([0.5, 0.8, 0.5, 0.4]), "accuracy").iloc[0]["parameter"] == 10.0
