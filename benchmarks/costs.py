@@ -36,7 +36,10 @@ def curve(model: DimeClassifier, x: pd.DataFrame, y: np.ndarray, costs: pd.Serie
     return pd.DataFrame(records)
 
 
-def split_curves(data: pd.DataFrame, target: str, costs: pd.Series, seed: int, train: np.ndarray, test: np.ndarray):
+def split_curves(
+    data: pd.DataFrame, target: str, costs: pd.Series, seed: int, train: np.ndarray, test: np.ndarray
+) -> dict[str, pd.DataFrame]:
+    """The curve of each variant for one split and one seed."""
     x, y = data.drop(columns=target), data[target].to_numpy()
     priced = DimeClassifier(costs=costs.to_dict(), random_state=seed).fit(x.iloc[train], y[train])
     plain = DimeClassifier(random_state=seed).fit(x.iloc[train], y[train])
@@ -67,6 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="folder with keel_pima.csv.gz, heart_cleveland.csv.gz and costs.json")
     parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=3, help="seeds for each split")
     parser.add_argument("--out", default="benchmarks/out")
     parser.add_argument("--figure", type=Path, default=Path("docs/images/costs.png"))
     args = parser.parse_args()
@@ -80,12 +84,15 @@ def main() -> None:
         curves[name] = {variant: [] for variant in VARIANTS}
         areas = []
         folds = StratifiedKFold(args.splits, shuffle=True, random_state=0)
-        for seed, (train, test) in enumerate(folds.split(data, data[target])):
-            found = split_curves(data, target, costs, seed, train, test)
-            for variant in VARIANTS:
-                curves[name][variant].append(found[variant])
-            areas.append([area_under_curve(found[v], "auroc", totals[name]) for v in VARIANTS])
-            table.add([f"{name} {seed}", *areas[-1]])
+        for split, (train, test) in enumerate(folds.split(data, data[target])):
+            of_seeds = []
+            for seed in range(args.repeats):
+                found = split_curves(data, target, costs, seed, train, test)
+                for variant in VARIANTS:
+                    curves[name][variant].append(found[variant])
+                of_seeds.append([area_under_curve(found[v], "auroc", totals[name]) for v in VARIANTS])
+            areas.append(np.mean(of_seeds, 0).tolist())
+            table.add([f"{name} {split}", *areas[-1]])
         table.add([f"{name} mean", *np.mean(areas, 0).tolist()])
     print(table)
     write_results(args.out, "costs", table)

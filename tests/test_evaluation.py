@@ -47,7 +47,8 @@ def test_accuracy_log_loss_and_brier_equal_scikit_learns(n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_auroc_equals_scikit_learns_with_weights_and_ties(n_classes, ties):
     proba, y, weights = example(n_classes, ties=ties)
-    score = proba if n_classes > 2 else proba[:, 1]
+    # What differs in its last bits alone is a tie for us.
+    score = np.round(proba if n_classes > 2 else proba[:, 1], 12)
 
     def reference(w):
         kept = w > 0

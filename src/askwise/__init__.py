@@ -1,11 +1,40 @@
 """askwise: which question to ask next, for this case, and when to stop asking."""
 
+from typing import TYPE_CHECKING, Any
+
 from askwise._version import __version__
 from askwise.errors import AskwiseError, AskwiseWarning, BundleError
-from askwise.methods.dime import DimeClassifier, DimeRegressor
-from askwise.methods.registry import METHODS, load
-from askwise.session import Session
-from askwise.stopping import AverageCost, Budget, Confidence, Penalty, Rule
+
+if TYPE_CHECKING:
+    from askwise.methods.dime import DimeClassifier, DimeRegressor
+    from askwise.methods.registry import METHODS, load
+    from askwise.session import Session
+    from askwise.stopping import AverageCost, Budget, Confidence, Penalty, Rule
+
+# torch takes seconds to load: names that need it are loaded when first used, so that `askwise --help` comes at once.
+_LAZY = {
+    "METHODS": "methods.registry",
+    "load": "methods.registry",
+    "DimeClassifier": "methods.dime",
+    "DimeRegressor": "methods.dime",
+    "Session": "session",
+    "AverageCost": "stopping",
+    "Budget": "stopping",
+    "Confidence": "stopping",
+    "Penalty": "stopping",
+    "Rule": "stopping",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'askwise' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"askwise.{_LAZY[name]}"), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = [
     "METHODS",

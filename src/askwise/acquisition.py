@@ -129,7 +129,9 @@ def reasons(rule: StoppingRule | None, step: Step) -> tuple[Tensor, list[str]]:
     for part in getattr(rule, "parts", () if rule is None else (rule,)):
         names.append(rule_name(part))
         reason = torch.where((reason < 0) & part.stops(step), len(names) - 1, reason)
-    return reason, names
+    # A rule that allows nothing more has stopped the case, whether it says so or not.
+    names.append(rule_name(rule))
+    return torch.where((reason < 0) & ~step.can_ask, len(names) - 1, reason), names
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from askwise.model import Model
 from askwise.tasks import task_from_dict
 
 FORMAT_VERSION = 1
-HEADER = "askwise"
+HEADER, DIGEST = "askwise", "sha256"
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,15 @@ def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
         "card": model.card,
     }
     weights = {k: v.detach().cpu().contiguous().clone() for k, v in model.policy.state_dict().items()}
-    text = json.dumps(_plain(header), allow_nan=False)
+    text = json.dumps(plain(header), allow_nan=False)
     with whole_file(path) as part:
-        part.write_bytes(safetensors.torch.save(weights, metadata={HEADER: text}))
+        metadata = {HEADER: text, DIGEST: _digest(text, weights)}
+        part.write_bytes(safetensors.torch.save(weights, metadata=metadata))
+
+
+def _digest(text: str, weights: dict[str, Tensor]) -> str:
+    """What tells that header and weights are as they were written."""
+    return hashlib.sha256(text.encode() + safetensors.torch.save(weights)).hexdigest()
 
 
 def read(path: str | Path) -> Contents:
@@ -74,16 +81,23 @@ def read(path: str | Path) -> Contents:
             if HEADER not in metadata:
                 raise BundleError(f"{file} is a safetensors file from another program, not an askwise model")
             header = json.loads(metadata[HEADER])
-            if header.get("format", 0) > FORMAT_VERSION:
+            version = header.get("format") if isinstance(header, dict) else None
+            if not isinstance(version, int):
+                raise BundleError(f"{file} is not a whole askwise model: its header makes no sense")
+            if version > FORMAT_VERSION:
                 raise BundleError(
-                    f"{file} has format {header['format']}, and this askwise reads up to {FORMAT_VERSION}; "
+                    f"{file} has format {version}, and this askwise reads up to {FORMAT_VERSION}; "
                     "upgrade askwise: pip install --upgrade askwise"
                 )
             weights = {key: opened.get_tensor(key) for key in opened.keys()}  # noqa: SIM118
     except (SafetensorError, json.JSONDecodeError) as error:
         raise BundleError(f"{file} is not a whole askwise model: {_why(file, error)}") from None
+    except UnicodeDecodeError:
+        raise BundleError(f"{file} is not a whole askwise model: its header is damaged") from None
     except OSError as error:
         raise BundleError(f"{file} can't be read: {error.strerror or error}") from None
+    if metadata.get(DIGEST) != _digest(metadata[HEADER], weights):
+        raise BundleError(f"{file} is not a whole askwise model: it was changed or damaged after it was written")
     return Contents(header, weights)
 
 
@@ -98,12 +112,12 @@ def _why(file: Path, error: Exception) -> str:
     return f"it is damaged, cut short, or from another program ({error})"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Values that strict JSON can hold; a number that is not finite becomes null."""
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

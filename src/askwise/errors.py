@@ -11,7 +11,7 @@ class AskwiseError(ValueError):
 
 
 class BundleError(AskwiseError):
-    """A model file that can't be read or written."""
+    """A model file that can't be read."""
 
 
 class AskwiseWarning(UserWarning):

@@ -59,6 +59,8 @@ def auroc(proba: Array, y: Array, weights: Array) -> Array:
 
 def _binary_auroc(score: Array, positive: Array, weights: Array) -> Array:
     """Weighted share of (positive, negative) pairs in order, ties counting half; for each row of weights."""
+    # Predictions from the same answers may differ in their last bit: that is a tie, not an order.
+    score = np.round(score, 12)
     order = np.argsort(score, kind="stable")
     ranked, truth, w = score[order], positive[order], weights[:, order]
     starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
@@ -188,7 +190,9 @@ def _grid(signal: Array, spent: Array, points: int) -> list[float]:
     if not len(finite):
         return [0.0]
     levels = np.unique(np.quantile(finite, np.linspace(0, 1, 40 * points + 1), method="nearest"))
-    levels = np.unique(np.r_[0.0, levels, finite.max() * 1.001 + 1e-12])[::-1]
+    # Just below the values that occur: a threshold that equals a row's value would be met or missed by rounding,
+    # and the same row could stop in a batch and go on in a session.
+    levels = np.unique(np.r_[0.0, levels * (1 - 1e-6), finite.max() * 1.001 + 1e-12])[::-1]
     some = np.linspace(0, signal.shape[1] - 1, min(signal.shape[1], 500)).astype(int)
     rows = np.arange(len(some))
     last = len(signal) - 1

@@ -48,8 +48,9 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that was said: answers by column, or a group that was declined."""
+    """One thing that was said, about `name`: answers by column, None where one can't be had, or a refusal."""
 
+    name: str
     group: str | None
     answers: Mapping[str, Any]
     declined: bool = False
@@ -123,7 +124,7 @@ class Session:
         A group of several columns takes a mapping of column to value.
         """
         event = self._heard(name, value)
-        self._check_open(name, event)
+        self._check_open(event)
         self._events.append(event)
         self._step_now = None
 
@@ -132,8 +133,8 @@ class Session:
         group = self.model.schema.group_of(name)
         if group is None:
             raise AskwiseError(f"{name!r} is free: it is never asked, so it can't be declined; leave it out")
-        event = Event(group, {}, declined=True)
-        self._check_open(name, event)
+        event = Event(name, group, {}, declined=True)
+        self._check_open(event)
         self._events.append(event)
         self._step_now = None
 
@@ -143,7 +144,7 @@ class Session:
             raise AskwiseError("there is nothing to undo: nothing has been told or declined yet")
         event = self._events.pop()
         self._step_now = None
-        return event.group or next(iter(event.answers))
+        return event.group or event.name
 
     @property
     def answers(self) -> dict[str, Any]:
@@ -155,12 +156,20 @@ class Session:
 
     @property
     def declined(self) -> list[str]:
-        return [e.group for e in self._events if e.declined and e.group is not None]
+        """Groups that can't be had: refused, or with no column that can be had."""
+        said = {c: v for e in self._events for c, v in e.answers.items()}
+        return [
+            group
+            for group in dict.fromkeys(e.group for e in self._events if e.group is not None)
+            if any(e.declined for e in self._events if e.group == group)
+            or all(said.get(c.name, 0) is None for c in self.model.schema.columns_of(group))
+        ]
 
     @property
     def asked(self) -> list[str]:
         """Groups answered so far, in the order they were told."""
-        return list(dict.fromkeys(e.group for e in self._events if not e.declined and e.group is not None))
+        told = (e.group for e in self._events if any(v is not None for v in e.answers.values()))
+        return list(dict.fromkeys(group for group in told if group is not None))
 
     @property
     def prediction(self) -> Prediction:
@@ -223,27 +232,26 @@ class Session:
         group = schema.group_of(name)
         columns = (self._column(name),) if group is None or name != group else schema.columns_of(group)
         if len(columns) > 1 and not isinstance(value, Mapping) and value is not None:
-            raise AskwiseError(
-                f"{name!r} has {len(columns)} columns; tell it a mapping of column to value, None where one can't be "
-                f"had, for {listed([c.name for c in columns])}; was given {value!r}"
-            )
+            if name not in schema.column_names:
+                raise AskwiseError(
+                    f"{name!r} has {len(columns)} columns; tell it a mapping of column to value, None where one "
+                    f"can't be had, for {listed([c.name for c in columns])}; was given {value!r}"
+                )
+            # A panel named after one of its columns, and that column's value.
+            columns = (self._column(name),)
         given = value if isinstance(value, Mapping) else dict.fromkeys([c.name for c in columns], value)
         for key in given:
             if key not in [c.name for c in columns]:
                 raise unknown_name(f"column of {name!r}:", key, [c.name for c in columns])
-        answers = {c.name: c.parse(given.get(c.name)) for c in columns}
-        nothing = all(v is None for v in answers.values())
-        if nothing and group is not None:
-            return Event(group, {}, declined=True)
-        return Event(group, {k: v for k, v in answers.items() if v is not None})
+        return Event(name, group, {c.name: c.parse(given.get(c.name)) for c in columns})
 
-    def _check_open(self, name: str, event: Event) -> None:
+    def _check_open(self, event: Event) -> None:
         if event.group is not None and event.group in self.declined:
-            raise AskwiseError(f"{name!r} is not open: it was declined; undo() that first")
+            raise AskwiseError(f"{event.name!r} is not open: it was declined; undo() that first")
         known = self.answers
-        twice = [column for column in event.answers if column in known]
+        twice = any(column in known for column in event.answers)
         # A panel told column by column is one purchase: further columns of it may follow.
-        more = event.group in self.asked and event.answers and not twice and name != event.group
-        if twice or (event.group in self.asked and not more):
+        by_column = len(event.answers) == 1
+        if twice or (event.group in self.asked and not by_column):
             still = [n for n in self.model.schema.space.names if n not in self.asked and n not in self.declined]
-            raise AskwiseError(f"{name!r} is not open: it is known already; open: {listed(still) or 'nothing'}")
+            raise AskwiseError(f"{event.name!r} is not open: it is known already; open: {listed(still) or 'nothing'}")

@@ -56,6 +56,12 @@ def _number(rule: str, what: str, value: object) -> None:
         raise AskwiseError(f"{rule}({what}) takes a number of at least 0, was given {value!r}")
 
 
+def _text(value: float) -> str:
+    """A number as short as can be read back exactly."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
 @dataclass(frozen=True)
 class Budget(Rule):
     """Spend at most k, in cost units: go on with the best group that is still affordable, stop when none is."""
@@ -67,7 +73,7 @@ class Budget(Rule):
         _number("Budget", "k", self.k)
 
     def __str__(self) -> str:
-        return f"budget={self.k:g}"
+        return f"budget={_text(self.k)}"
 
     def allows(self, spent: Tensor, costs: Tensor) -> Tensor:
         # Prices such as 0.1 + 0.2 must fit a budget of 0.3: forgive rounding, relative to the budget.
@@ -88,7 +94,7 @@ class Confidence(Rule):
         _number("Confidence", "m", self.m)
 
     def __str__(self) -> str:
-        return f"confidence={self.m:g}"
+        return f"confidence={_text(self.m)}"
 
     def check(self, task: Task, policy: Policy) -> None:
         del policy
@@ -113,7 +119,7 @@ class Penalty(Rule):
         _number("Penalty", "lam", self.lam)
 
     def __str__(self) -> str:
-        return f"penalty={self.lam:g}"
+        return f"penalty={_text(self.lam)}"
 
     def check(self, task: Task, policy: Policy) -> None:
         del task
@@ -138,7 +144,7 @@ class AverageCost(Rule):
         _number("AverageCost", "k", self.k)
 
     def __str__(self) -> str:
-        return f"average-cost={self.k:g}"
+        return f"average-cost={_text(self.k)}"
 
     def check(self, task: Task, policy: Policy) -> None:
         Penalty(0).check(task, policy)
@@ -197,7 +203,7 @@ class AnyOf(Rule):
 
 def check_rule(rule: StoppingRule, task: Task, policy: Policy) -> None:
     """Raise where the rule can't be run at all, or has no meaning here."""
-    if not callable(getattr(rule, "stops", None)):
+    if isinstance(rule, type) or not callable(getattr(rule, "stops", None)):
         raise AskwiseError(
             f"stop={rule!r} is not a stopping rule; give Budget(k), Confidence(m), Penalty(lam), AverageCost(k), "
             "or an object with a method stops(step)"

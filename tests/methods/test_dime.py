@@ -281,7 +281,7 @@ def test_prediction_from_everything_stays_within_a_point_of_the_pre_trained_pred
     model = Watched(
         share_trunk=share_trunk, hidden=64, max_steps=10, pretrain_epochs=60, epochs=20, random_state=0
     ).fit(X, y)
-    (_, _, _, pretrained), _ = model.stages_
+    (_, _, _, pretrained), *_ = model.stages_
     rows = model.model_.schema.encode(pd.DataFrame(X_test))
     with torch.no_grad():
         before = pretrained.eval()(rows.x, rows.present).outputs.argmax(1).numpy()
@@ -292,11 +292,13 @@ def test_prediction_from_everything_stays_within_a_point_of_the_pre_trained_pred
 @pytest.mark.parametrize("share_trunk", [False, True])
 def test_joint_training_starts_from_the_pre_trained_predictor(share_trunk, iris, fast):
     model = Watched(share_trunk=share_trunk, **fast).fit(*iris)
-    (_, _, first, pretrained), (_, _, start, _) = model.stages_
-    part = "networks.trunk" if share_trunk else "networks.predictor"
+    (_, _, first, pretrained), _, (_, _, start, _) = model.stages_
+    value = "networks.value_head" if share_trunk else "networks.value"
     for name, weight in start.state_dict().items():
-        assert torch.equal(weight, pretrained.state_dict()[name])
-        if name.startswith(part):
+        if name.startswith(value):
+            assert torch.equal(first.state_dict()[name], pretrained.state_dict()[name])
+        else:
+            assert torch.equal(weight, pretrained.state_dict()[name])
             assert not torch.equal(weight, first.state_dict()[name])
 
 
@@ -304,7 +306,7 @@ def test_joint_training_starts_from_the_pre_trained_predictor(share_trunk, iris,
 def test_max_steps_bounds_training_episodes_not_inference(max_steps, n_columns, steps):
     X = np.random.default_rng(0).normal(size=(60, n_columns))
     model = Watched(max_steps=max_steps, hidden=4, pretrain_epochs=1, epochs=1, random_state=0).fit(X, X[:, 0] > 0)
-    _, objective, _, _ = model.stages_[1]
+    _, objective, _, _ = model.stages_[-1]
     assert objective.n_steps == steps
     assert set(model.acquire(X[:3]).n_asked) == {n_columns}
 
@@ -313,7 +315,7 @@ def test_the_best_epoch_of_joint_training_is_kept(iris, fast):
     """Labels without meaning: the longer it trains, the worse on the validation rows."""
     X, y = iris[0], np.random.default_rng(0).permutation(iris[1])
     model = Watched(**{**fast, "pretrain_epochs": 1, "epochs": 30, "dropout": 0.0, "hidden": 64}).fit(X, y)
-    _, objective, _, _ = model.stages_[1]
+    _, objective, _, _ = model.stages_[-1]
     losses = [h["validation_loss"] for h in model.training_.history if h["stage"] == "joint"]
     assert losses.index(min(losses)) < 20
     with torch.no_grad():

@@ -48,7 +48,7 @@ def test_a_checkpoint_changes_nothing(unbroken, iris, tmp_path):
 
 
 def test_a_run_broken_off_after_any_epoch_ends_with_the_same_weights(unbroken, iris, tmp_path):
-    places = [("predictor", e) for e in range(4)] + [("joint", e) for e in range(5)]
+    places = [(stage, e) for stage, n in (("predictor", 4), ("value", 4), ("joint", 5)) for e in range(n)]
     for i, place in enumerate(places):
         model = DimeClassifier(**SETTINGS, checkpoint_dir=tmp_path / str(i))
         with pytest.raises(KeyboardInterrupt):

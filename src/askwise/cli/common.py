@@ -66,9 +66,9 @@ class Out:
     def result(self, facts: dict[str, Any]) -> None:
         """The result, as one JSON object, where that was asked for."""
         if self.as_json:
-            from askwise.bundle import _plain
+            from askwise.bundle import plain
 
-            typer.echo(json.dumps(_plain(facts), allow_nan=False))
+            typer.echo(json.dumps(plain(facts), allow_nan=False))
 
     def warn(
         self,

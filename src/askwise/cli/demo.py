@@ -29,6 +29,8 @@ Examples:
 """
 TEST_FRACTION = 0.2
 DRAWN_DIGITS = 10
+# At the default length these take about a minute or more; chosen by the clock alone, never by the test rows.
+SHORTER_EPOCHS = {"digits": 16, "wine": 300}
 
 
 def demo(
@@ -60,7 +62,11 @@ def demo(
             public = load_public(data)
             train, test = _held_out(public, seed)
         out.say(Text(public.title, style="bold"), f"{len(train)} rows to learn from, {len(test)} to test on")
-        estimator = _trained(out, public, train, Settings(seed, "auto", hidden, epochs, pretrain_epochs))
+        shorter = SHORTER_EPOCHS.get(public.name)
+        if shorter is not None and epochs is None:
+            out.say(f"Trained for {shorter} epochs a stage to stay within a minute; `askwise train` goes on for longer")
+        settings = Settings(seed, "auto", hidden, epochs or shorter, pretrain_epochs or shorter)
+        estimator = _trained(out, public, train, settings)
         files = _saved(estimator, public, test, folder)
         X, y = test.drop(columns=public.target), test[public.target].to_numpy()
         curve, report = _measured(out, estimator, X, y, folder / f"{public.name}-report")

@@ -50,12 +50,12 @@ def evaluate(
         if report is not None:
             check_folder_can_be_written(report)
         with busy(out, f"Reading {model.name} and {cases.name}"):
-            from askwise.data.files import read_costs
+            from askwise.data.files import read_costs, read_table
             from askwise.methods.registry import load
 
             prices = None if costs is None else read_costs(costs)
             estimator = load(model)
-            frame = tables.read(cases)
+            frame = read_table(cases)
         X, y = tables.apart(frame, target or _target(estimator, model), out)
         X = tables.aligned(X, estimator.model_.schema, cases, out)
         labels = tables.as_labels(y, estimator.model_.task)

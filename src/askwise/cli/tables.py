@@ -16,26 +16,14 @@ if TYPE_CHECKING:
     from askwise.data.table import Schema
     from askwise.tasks import Task
 
-TABLE_TYPES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
-
-
-def read(path: Path) -> pd.DataFrame:
-    """A table of cases; a type of file that is not one is told by its name."""
-    from askwise.data.files import read_table
-
-    kind = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if path.is_file() and kind not in (*TABLE_TYPES, ""):
-        raise AskwiseError(
-            f"{path} is a {kind} file; give a table as CSV (.csv, .tsv, .txt, also with .gz) or Parquet (.parquet)"
-        )
-    return read_table(path)
-
 
 def stem(path: Path) -> str:
     """The name of a table's file without its endings: cases for cases.csv.gz."""
+    from askwise.data.files import TABLE_TYPES, table_type
+
+    kind = table_type(path)
     name = path.name.removesuffix(".gz")
-    kind = Path(name).suffix
-    return name.removesuffix(kind) if kind.lower() in TABLE_TYPES else name
+    return name[: len(name) - len(kind)] if kind in TABLE_TYPES else name
 
 
 def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str]:

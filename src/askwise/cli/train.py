@@ -126,9 +126,9 @@ def train(
             out.when_interrupted = "Stopped. Run the same command again to go on from the last epoch."
         settings = Settings(seed, device, hidden, epochs, pretrain_epochs, checkpoint, class_weights)
         with busy(out, f"Reading {cases.name}"):
-            from askwise.data.files import read_costs, read_mapping
+            from askwise.data.files import read_costs, read_mapping, read_table
 
-            frame = tables.read(cases)
+            frame = read_table(cases)
             prices = None if costs is None else read_costs(costs)
             members = None if groups is None else read_mapping(groups, "groups of columns")
         X, y = tables.apart(frame, target, out)

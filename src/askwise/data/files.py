@@ -11,11 +11,23 @@ import pandas as pd
 
 from askwise.errors import AskwiseError
 
+TABLE_TYPES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
+
+
+def table_type(path: Path) -> str:
+    """The ending of a table's file, without .gz."""
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
+
 
 def read_table(path: str | Path) -> pd.DataFrame:
     """A DataFrame from CSV (also .gz) or Parquet; the separator of a CSV is read off its first line."""
     file = _existing(path)
-    if file.suffix in (".parquet", ".pq"):
+    kind = table_type(file)
+    if kind not in (*TABLE_TYPES, ""):
+        raise AskwiseError(
+            f"{file} is a {kind} file; give a table as CSV (.csv, .tsv, .txt, also with .gz) or Parquet (.parquet)"
+        )
+    if kind in (".parquet", ".pq"):
         return _read_parquet(file)
     try:
         frame = pd.read_csv(file, sep=_separator(file), skipinitialspace=True)
@@ -76,10 +88,11 @@ def read_costs(path: str | Path) -> dict[str, float]:
     table = read_table(file)
     if not {"name", "cost"} <= set(table.columns):
         raise AskwiseError(f"{file} needs the columns name and cost; it has {', '.join(table.columns)}")
-    twice = table["name"][table["name"].duplicated()]
+    names = table["name"].astype(str).str.strip()
+    twice = names[names.duplicated()]
     if len(twice):
         raise AskwiseError(f"{file} gives {twice.iloc[0]!r} two prices; keep one")
-    return dict(zip(table["name"].astype(str).str.strip(), table["cost"].tolist(), strict=True))
+    return dict(zip(names, table["cost"].tolist(), strict=True))
 
 
 def read_mapping(path: str | Path, what: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,8 @@ def _as_mapping(
     if isinstance(costs, Mapping) or hasattr(costs, "items"):
         named = {_name(key, columns): value for key, value in costs.items()}
     else:
+        if isinstance(costs, str) or not isinstance(costs, Iterable):
+            raise AskwiseError(f"costs takes a mapping of names to prices or a sequence of prices, was given {costs!r}")
         values = list(costs)
         if len(values) == len(members):
             named = dict(zip(members, values, strict=True))

@@ -259,7 +259,8 @@ def describe(series: pd.Series[Any], name: str) -> Column:
     center, scale = float(numbers.mean()), float(numbers.std())
     if not math.isfinite(scale):
         raise AskwiseError(f"column {name!r} holds numbers too large to scale (up to {np.abs(numbers).max():.3g})")
-    if scale <= 1e-12 * max(1.0, abs(center)):
+    # Relative, so that a column in tiny units is not taken for a constant.
+    if scale <= 1e-12 * np.abs(numbers).max():
         scale = 1.0
     whole = bool((numbers == np.round(numbers)).all())
     return Column(name, kind, center, scale, float(numbers.min()), float(numbers.max()), whole)

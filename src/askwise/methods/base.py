@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import safetensors.torch
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
@@ -35,6 +36,7 @@ from askwise.features import FeatureSpace, Rows
 from askwise.model import Acquisition, Costs, Model
 from askwise.policy import Policy
 from askwise.session import Session
+from askwise.stopping import check_rule
 from askwise.tasks import Classification, Regression, Task
 from askwise.training.checkpoint import Checkpoint
 from askwise.training.loop import Progress, Training, threads
@@ -121,8 +123,11 @@ class Method(BaseEstimator):
         device = pick_device(self.device)
         with threads(1 if device == "cpu" else None), torch.random.fork_rng(devices=[0] if device != "cpu" else []):
             torch.manual_seed(seed)
-            policy = self.build(schema.space, task).to(device)
-            checkpoint = self._checkpoint(schema, task, train, val, seed)
+            policy = self.build(schema.space, task)
+            if self.stop is not None:
+                check_rule(self.stop, task, policy)
+            checkpoint = self._checkpoint(schema, task, policy, train, val, seed)
+            policy.to(device)
             training = Training(policy, train.to(device), val.to(device), seed, checkpoint, progress)
             self.train(policy, training, task)
             model = Model(schema, task, policy.to("cpu").eval(), device=device)
@@ -143,19 +148,26 @@ class Method(BaseEstimator):
         by = None if split_by is None else np.asarray(split_by)
         stratify = isinstance(task, Classification)
         train, val = hold_out(y, self.validation_fraction, seed, stratify, by)
-        val = val[:MOST_VALIDATION_ROWS]
+        if len(val) > MOST_VALIDATION_ROWS and by is None:
+            train, val = np.concatenate([train, val[MOST_VALIDATION_ROWS:]]), val[:MOST_VALIDATION_ROWS]
         return rows.take(torch.from_numpy(train)), rows.take(torch.from_numpy(val)), y[val]
 
-    def _checkpoint(self, schema: Schema, task: Task, train: Rows, val: Rows, seed: int) -> Checkpoint | None:
+    def _checkpoint(
+        self, schema: Schema, task: Task, policy: Policy, train: Rows, val: Rows, seed: int
+    ) -> Checkpoint | None:
         if self.checkpoint_dir is None:
             return None
         facts = [__version__, self.registry_name, self._settings(), schema.to_dict(), task.to_dict(), seed]
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode())
+        # Modules of the user's own start from weights that no setting tells.
+        digest.update(safetensors.torch.save({k: v.clone() for k, v in policy.state_dict().items()}))
         for rows in (train, val):
             for part in (rows.x, rows.present, rows.y):
                 assert part is not None
                 digest.update(part.numpy().tobytes())
-        return Checkpoint(Path(self.checkpoint_dir), digest.hexdigest()[:16])
+        checkpoint = Checkpoint(Path(self.checkpoint_dir), digest.hexdigest()[:16])
+        checkpoint.tidy()
+        return checkpoint
 
     def _card(
         self, model: Model, training: Training, train: Rows, val: Rows, val_answers: Array, seconds: float
@@ -187,9 +199,12 @@ class Method(BaseEstimator):
             elif name == "stop" and value is not None:
                 value = {"rule": str(value)}
             elif isinstance(value, Mapping):
-                value = {str(k): list(v) if isinstance(v, (tuple, np.ndarray)) else v for k, v in value.items()}
+                # Pairs, since the keys of a JSON object are texts and positions and labels need not be.
+                value = {"pairs": [[k, list(v) if isinstance(v, (tuple, np.ndarray)) else v] for k, v in value.items()]}
             elif isinstance(value, (np.ndarray, pd.Series, tuple)):
                 value = [v.item() if hasattr(v, "item") else v for v in value]
+            elif isinstance(value, np.generic):
+                value = value.item()
             elif not isinstance(value, (str, int, float, bool, list, type(None))):
                 value = None
             settings[name] = value
@@ -316,7 +331,8 @@ class ClassifierMethod(ClassifierMixin, Method):
             raise AskwiseError(f"n_samples={len(y)}: at least 2 rows are needed")
         if len(classes) < 2:
             raise AskwiseError(
-                f"the target has one class only, {classes[0]!r}, in all {len(y)} rows; there is nothing to learn"
+                f"the target has one class only, {classes.tolist()[0]!r}, in all {len(y)} rows; "
+                "there is nothing to learn"
             )
         if len(y) < 2 * len(classes):
             raise AskwiseError(
@@ -366,14 +382,15 @@ class RegressorMethod(RegressorMixin, Method):
         try:
             return values.astype(np.float64)
         except (TypeError, ValueError):
-            raise AskwiseError(f"the target must be numbers to predict a number; it holds {values[0]!r}") from None
+            held = values.tolist()[0]
+            raise AskwiseError(f"the target must be numbers to predict a number; it holds {held!r}") from None
 
     def make_task(self, y: Array) -> Task:
         if len(y) < 2:
             raise AskwiseError(f"n_samples={len(y)}: at least 2 rows are needed")
         scale = float(y.std())
-        if scale <= 1e-12 * max(1.0, abs(float(y.mean()))):
-            raise AskwiseError(f"the target is {y[0]!r} in all {len(y)} rows; there is nothing to learn")
+        if scale <= 1e-12 * float(np.abs(y).max()):
+            raise AskwiseError(f"the target is {float(y[0])!r} in all {len(y)} rows; there is nothing to learn")
         return Regression(float(y.mean()), scale)
 
     def predict(self, X: Any, stop: StoppingRule | None = None, costs: Costs = None) -> Array:
@@ -412,7 +429,7 @@ def _available(available: Any, names: list[str], n_rows: int) -> Array:
         if missing:
             raise AskwiseError(f"available has no column for the group {missing[0]!r}")
         available = available[names]
-    can = np.asarray(available, dtype=bool)
+    can = np.array(available, dtype=bool)
     if can.shape != (n_rows, len(names)):
         raise AskwiseError(f"available has shape {can.shape}; give {n_rows} rows by {len(names)} groups")
     return can

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -17,11 +18,11 @@ from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, Method, RegressorMethod
 from askwise.model import Costs
 from askwise.networks.mlp import Mlp, MlpTrunk
-from askwise.networks.pair import SeparateNetworks, SharedNetworks
+from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
 from askwise.policy import Belief, Policy
 from askwise.tasks import Task, entropy
-from askwise.training.loop import Plan, Training
-from askwise.training.objectives import MaskedPrediction, random_known
+from askwise.training.loop import Plan, Training, frozen
+from askwise.training.objectives import MaskedPrediction, fixed_draws, random_step
 from askwise.training.schedule import batch_size_for, epochs_for, patience_for
 
 LONGEST_EPISODE = 32
@@ -36,7 +37,7 @@ class DimePolicy(Policy):
 
     unit: Tensor
 
-    def __init__(self, space: FeatureSpace, task: Task, networks: nn.Module, scaling: str) -> None:
+    def __init__(self, space: FeatureSpace, task: Task, networks: Networks, scaling: str) -> None:
         super().__init__(space)
         self.networks = networks
         self.scaling = scaling
@@ -56,6 +57,47 @@ class DimePolicy(Policy):
         if self.scaling == "positive":
             return F.softplus(raw) * self.unit
         return raw * self.unit
+
+
+class ValueWarmUp:
+    """Eq. (3) on random sets and random groups, under the pre-trained predictor: every group's value is seen.
+
+    Joint training stops early on small tables, where the predictor soon learns its rows by heart; by then values
+    learnt on the policy's own path alone would still be near their start.
+    """
+
+    def __init__(self, policy: Policy, task: Task, validation_draws: int = 8) -> None:
+        self.policy = policy
+        self.task = task
+        self.validation_draws = validation_draws
+
+    def _gaps(self, rows: Rows) -> Tensor:
+        """Squared error of the value of a random step of each row, in units of the loss."""
+        known, choice, asked, known_next = random_step(rows.available)
+        gain = self._losses(rows, known) - self._losses(rows, known_next)
+        belief = self.policy(rows.x, self.policy.mask(known, rows.present))
+        assert belief.scores is not None
+        score = belief.scores.gather(1, choice[:, None])[:, 0]
+        return ((score - gain) / self.task.unit) ** 2 * asked
+
+    @torch.no_grad()
+    def _losses(self, rows: Rows, known: Tensor) -> Tensor:
+        """Losses of the predictor as it will be used: without dropout."""
+        assert rows.y is not None
+        training = self.policy.training
+        self.policy.eval()
+        outputs = self.policy(rows.x, self.policy.mask(known, rows.present), scores=False).outputs
+        self.policy.train(training)
+        return self.task.loss(outputs, rows.y)
+
+    def loss(self, rows: Rows, weight: Tensor, progress: Tensor) -> Tensor:
+        del progress
+        return (self._gaps(rows) * weight).sum() / weight.sum()
+
+    def validate(self, rows: Rows) -> Tensor:
+        with fixed_draws(rows.x.device):
+            gaps = [self._gaps(batch) for batch in rows.batches(8192) for _ in range(self.validation_draws)]
+        return torch.cat(gaps).mean()
 
 
 class JointObjective:
@@ -85,12 +127,10 @@ class JointObjective:
             choice.append(step.choice)
             asked.append(step.can_ask)
         known.append(step.known_next)
-        scattered = random_known(rows.available)
-        open_ = rows.available & ~scattered
-        extra = torch.rand(open_.shape, device=open_.device).masked_fill(~open_, -1).argmax(1)
-        known += [scattered, scattered.scatter(1, extra[:, None], open_.any(1, keepdim=True))]
+        scattered, extra, can, with_extra = random_step(rows.available)
+        known += [scattered, with_extra]
         choice.append(extra)
-        asked.append(open_.any(1))
+        asked.append(can)
         return torch.stack(known), torch.stack(choice), torch.stack(asked)
 
     def loss(self, rows: Rows, weight: Tensor, progress: Tensor) -> Tensor:
@@ -133,7 +173,7 @@ class JointObjective:
 
 
 class Dime(Method):
-    """What DIME's classifier and regressor share: settings, networks and the two stages of training."""
+    """What DIME's classifier and regressor share: settings, networks and the stages of training."""
 
     scalings: ClassVar[tuple[str, ...]]
 
@@ -211,7 +251,7 @@ class Dime(Method):
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         return DimePolicy(space, task, self._networks(space, task), self.scaling)
 
-    def _networks(self, space: FeatureSpace, task: Task) -> nn.Module:
+    def _networks(self, space: FeatureSpace, task: Task) -> Networks:
         if self.predictor is not None and self.value is not None:
             # Modules of the user's own are deep-copied, so that fit never changes what was given.
             networks = SeparateNetworks(copy.deepcopy(self.predictor), copy.deepcopy(self.value))
@@ -228,6 +268,7 @@ class Dime(Method):
         return SeparateNetworks(Mlp(n_inputs, self.hidden, task.n_outputs, self.layers, self.dropout), value)
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
+        assert isinstance(policy, DimePolicy)
         n_rows = len(training.train)
         batch_size = self.batch_size or batch_size_for(n_rows)
         space = policy.space
@@ -240,6 +281,8 @@ class Dime(Method):
             return Plan(count, batch_size, self.learning_rate, self.weight_decay, patience)
 
         training.stage("predictor", MaskedPrediction(policy, task), plan(self.pretrain_epochs, PRETRAIN_UPDATES))
+        with frozen(policy.networks.predictor_parts):
+            training.stage("value", ValueWarmUp(policy, task), plan(self.pretrain_epochs, PRETRAIN_UPDATES))
         joint = JointObjective(policy, task, costs, steps, self.epsilon)
         training.stage("joint", joint, plan(self.epochs, JOINT_UPDATES))
 
@@ -305,19 +348,32 @@ class DimeRegressor(RegressorMethod, Dime):
 
 
 def _whole(name: str, number: object) -> None:
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
         raise AskwiseError(f"{name} must be a whole number of at least 1, was given {number!r}")
+
+
+def _shape(given: object) -> str:
+    return f"shape {tuple(given.shape)}" if isinstance(given, Tensor) else f"a {type(given).__name__}"
 
 
 def _check_shapes(networks: SeparateNetworks, space: FeatureSpace, task: Task) -> None:
     """Try a user's modules on two rows, so that a wrong shape is told before training."""
     x, mask = torch.zeros(2, space.n_entries), torch.zeros(2, space.n_columns, dtype=torch.bool)
     networks.eval()
-    with torch.no_grad():
-        outputs, raw = networks(x, mask)
-    for name, given, width in (("predictor", outputs, task.n_outputs), ("value", raw, space.n_groups)):
-        if tuple(given.shape) != (2, width):
+    for name, module, width in (
+        ("predictor", networks.predictor, task.n_outputs),
+        ("value", networks.value, space.n_groups),
+    ):
+        try:
+            with torch.no_grad():
+                given = module(x, mask)
+        except Exception as error:
             raise AskwiseError(
-                f"{name}(x, mask) gave shape {tuple(given.shape)} for 2 rows of {space.n_entries} inputs; "
+                f"{name}(x, mask) failed on x of shape {tuple(x.shape)} and a mask of bool of shape "
+                f"{tuple(mask.shape)}: {error}"
+            ) from error
+        if not isinstance(given, Tensor) or tuple(given.shape) != (2, width):
+            raise AskwiseError(
+                f"{name}(x, mask) gave {_shape(given)} for 2 rows of {space.n_entries} inputs; "
                 f"it must give (2, {width})"
             )

@@ -27,7 +27,9 @@ def load(path: str | Path, **modules: nn.Module) -> Any:
     contents = bundle.read(path)
     try:
         return _estimator(path, contents, modules)
-    except (KeyError, TypeError, IndexError, RuntimeError) as error:
+    except AskwiseError:
+        raise
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError, RuntimeError) as error:
         raise BundleError(f"{path} is not a whole askwise model: {error}") from error
 
 
@@ -41,6 +43,8 @@ def _estimator(path: str | Path, contents: bundle.Contents, modules: dict[str, n
             if key not in modules:
                 raise AskwiseError(f"{path} was trained with a {key} of your own; give it again: load(path, {key}=...)")
             settings[key] = modules[key]
+        elif isinstance(value, dict) and set(value) == {"pairs"}:
+            settings[key] = dict(value["pairs"])
         elif key == "stop" and value is not None:
             settings[key] = _rule(value["rule"])
     unused = [m for m in modules if settings.get(m) is not modules[m]]

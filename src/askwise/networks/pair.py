@@ -5,7 +5,16 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 
-class SeparateNetworks(nn.Module):
+class Networks(nn.Module):
+    """(x, mask, scores) -> outputs and, where asked for, raw scores."""
+
+    @property
+    def predictor_parts(self) -> list[nn.Module]:
+        """The modules that a prediction runs through."""
+        raise NotImplementedError
+
+
+class SeparateNetworks(Networks):
     """Two networks (x, mask) -> outputs and (x, mask) -> raw scores, which share nothing."""
 
     def __init__(self, predictor: nn.Module, value: nn.Module) -> None:
@@ -13,11 +22,15 @@ class SeparateNetworks(nn.Module):
         self.predictor = predictor
         self.value = value
 
+    @property
+    def predictor_parts(self) -> list[nn.Module]:
+        return [self.predictor]
+
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         return self.predictor(x, mask), self.value(x, mask) if scores else None
 
 
-class SharedNetworks(nn.Module):
+class SharedNetworks(Networks):
     """One trunk (x, mask) -> representation with a head for each; the trunk runs once."""
 
     def __init__(self, trunk: nn.Module, predictor_head: nn.Module, value_head: nn.Module) -> None:
@@ -25,6 +38,10 @@ class SharedNetworks(nn.Module):
         self.trunk = trunk
         self.predictor_head = predictor_head
         self.value_head = value_head
+
+    @property
+    def predictor_parts(self) -> list[nn.Module]:
+        return [self.trunk, self.predictor_head]
 
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         representation = self.trunk(x, mask)

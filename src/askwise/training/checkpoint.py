@@ -81,6 +81,11 @@ class Checkpoint:
     def path(self) -> Path:
         return self.folder / f"{self.fingerprint}.checkpoint"
 
+    def tidy(self) -> None:
+        """Remove what a run that was killed while writing left behind."""
+        for part in self.folder.glob(f".{self.path.name}.*.part"):
+            part.unlink(missing_ok=True)
+
     def write(self, saved: Saved) -> None:
         facts = {
             "stage": saved.stage,
@@ -91,7 +96,8 @@ class Checkpoint:
             "history": saved.history,
         }
         with whole_file(self.path) as part:
-            safetensors.torch.save_file(saved.tensors, part, metadata={"askwise-checkpoint": json.dumps(facts)})
+            # Not save_file: it hides the system's error, which tells a full disk.
+            part.write_bytes(safetensors.torch.save(saved.tensors, {"askwise-checkpoint": json.dumps(facts)}))
 
     def read(self) -> Saved | None:
         if not self.path.exists():

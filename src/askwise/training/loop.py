@@ -186,6 +186,19 @@ def swapped(parameters: list[nn.Parameter], others: list[Tensor]) -> Iterator[No
 
 
 @contextmanager
+def frozen(modules: list[nn.Module]) -> Iterator[None]:
+    """Train everything but these modules."""
+    parameters = [p for module in modules for p in module.parameters() if p.requires_grad]
+    for p in parameters:
+        p.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for p in parameters:
+            p.requires_grad_(True)
+
+
+@contextmanager
 def threads(count: int | None) -> Iterator[None]:
     """Run with a number of CPU threads; small networks lose time, and repeatability, to a second one."""
     before = torch.get_num_threads()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor
 
@@ -19,6 +22,23 @@ def random_known(available: Tensor) -> Tensor:
     draw = torch.rand(available.shape, device=available.device)
     level = torch.rand(len(available), 1, device=available.device)
     return (draw < level) & available
+
+
+def random_step(available: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """A random set, a random open group of it, whether there is one, and the set with that group."""
+    known = random_known(available)
+    open_ = available & ~known
+    choice = torch.rand(open_.shape, device=open_.device).masked_fill(~open_, -1).argmax(1)
+    asked = open_.any(1)
+    return known, choice, asked, known | torch.zeros_like(known).scatter(1, choice[:, None], asked[:, None])
+
+
+@contextmanager
+def fixed_draws(device: torch.device) -> Iterator[None]:
+    """Draw the same random numbers every time, and leave everybody else's as they were."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(0)
+        yield
 
 
 class MaskedPrediction:
@@ -39,10 +59,8 @@ class MaskedPrediction:
 
     def validate(self, rows: Rows) -> Tensor:
         assert rows.y is not None
-        device = rows.x.device
-        total = torch.zeros((), device=device)
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-            torch.manual_seed(0)
+        total = torch.zeros((), device=rows.x.device)
+        with fixed_draws(rows.x.device):
             for batch in rows.batches(8192):
                 assert batch.y is not None
                 for _ in range(self.validation_masks):
