@@ -317,9 +317,9 @@ def test_the_best_epoch_of_joint_training_is_kept(iris, fast):
     model = Watched(**{**fast, "pretrain_epochs": 1, "epochs": 30, "dropout": 0.0, "hidden": 64}).fit(X, y)
     _, objective, _, _ = model.stages_[-1]
     losses = [h["validation_loss"] for h in model.training_.history if h["stage"] == "joint"]
-    assert losses.index(min(losses)) < 20
+    assert losses[-1] > min(losses)
     with torch.no_grad():
-        assert objective.validate(model.training_.val).item() == pytest.approx(min(losses))
+        assert objective.validate(model.training_.val).item() <= min(losses) + 1e-6
 
 
 # information

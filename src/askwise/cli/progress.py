@@ -13,7 +13,7 @@ from askwise.cli.common import Out, console
 if TYPE_CHECKING:
     from askwise.training.loop import Progress as Epoch
 
-STAGES = {"predictor": "Learning to predict", "joint": "Learning what to ask"}
+STAGES = {"predictor": "Learning to predict", "value": "Learning what answers tell", "joint": "Learning what to ask"}
 
 
 def _bars(out: Out) -> Progress:
@@ -46,7 +46,7 @@ class TrainingProgress:
                 self._bars.update(task, visible=False)
             self._tasks[now.stage] = self._bars.add_task(STAGES.get(now.stage, now.stage), total=now.epochs, note="")
         self.stages[now.stage] = now
-        self._bars.update(self._tasks[now.stage], completed=now.epoch + 1, note=f"best loss {now.best:.4g}")
+        self._bars.update(self._tasks[now.stage], completed=now.fraction * now.epochs, note=f"best loss {now.best:.4g}")
 
     @property
     def stopped_early(self) -> list[str]:

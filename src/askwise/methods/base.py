@@ -106,7 +106,7 @@ class Method(BaseEstimator):
 
         eval_set: rows to validate on, else `validation_fraction` of X is held out, stratified; split_by: one value a
         row, or the name of a column of X that is not a feature; rows with the same value stay on the same side.
-        progress: called after each epoch.
+        progress: called after each epoch, and every two seconds within a long one.
         """
         started = time.perf_counter()
         self.check_settings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from torch import Tensor, nn
 
 from askwise.features import Rows
 from askwise.training.checkpoint import Checkpoint, Saved
+
+SECONDS_UNTOLD = 2.0
 
 
 class Objective(Protocol):
@@ -41,12 +44,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a progress bar needs to know after each epoch."""
+    """What a progress bar needs to know: after each epoch, and every two seconds within a long one.
+
+    fraction: how much of the stage is done, if it runs to its end.
+    """
 
     stage: str
     epoch: int
     epochs: int
-    validation_loss: float
+    fraction: float
     best: float
 
 
@@ -80,14 +86,17 @@ class Training:
         parameters = [p for p in self.policy.parameters() if p.requires_grad]
         average = [p.detach().clone() for p in parameters]
         optimiser = torch.optim.AdamW(parameters, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True)
-        best, best_epoch, start = math.inf, 0, 0
         best_state = self._state(parameters, average)
-        if saved is not None:
+        if saved is None:
+            # What an earlier stage learnt is the first to beat.
+            best, best_epoch, start = self._validate(objective, parameters, average), -1, 0
+        else:
             saved.restore(self.policy, optimiser, average, best_state)
             best, best_epoch, start, self.history = saved.best, saved.best_epoch, saved.epoch + 1, saved.history
         per_epoch, batch_size = even_batches(len(self.train), plan.batch_size)
         progress = torch.zeros((), device=self.train.x.device)
         done = saved is not None and saved.done
+        told = time.monotonic()
         for epoch in range(start, 0 if done else plan.epochs):
             # Seeding each epoch anew makes a resumed run draw what the unbroken one drew.
             torch.manual_seed(hash_seed(self.seed, index, epoch))
@@ -106,9 +115,10 @@ class Training:
                 update = epoch * per_epoch + b
                 keep = min(plan.averaging, (1 + update) / (10 + update))
                 torch._foreach_lerp_(average, [p.detach() for p in parameters], 1 - keep)
+                if self.report is not None and time.monotonic() - told > SECONDS_UNTOLD:
+                    told = time.monotonic()
+                    self.report(Progress(name, epoch, plan.epochs, fraction, best))
             validation = self._validate(objective, parameters, average)
-            if not math.isfinite(validation) and not math.isfinite(best):
-                best_epoch = epoch
             if validation < best:
                 best, best_epoch = validation, epoch
                 best_state = self._state(parameters, average)
@@ -124,7 +134,8 @@ class Training:
                     )
                 )
             if self.report is not None:
-                self.report(Progress(name, epoch, plan.epochs, validation, best))
+                told = time.monotonic()
+                self.report(Progress(name, epoch, plan.epochs, (epoch + 1) / plan.epochs, best))
             if done:
                 break
         self.policy.load_state_dict(best_state)
