@@ -118,7 +118,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
 def test_a_loss_that_is_not_a_number_does_not_replace_the_best_weights():
     class Breaking(Worsening):
         def validate(self, rows):
-            return super().validate(rows) if len(self.validations) < 3 else torch.tensor(math.nan)
+            return super().validate(rows) if len(self.validations) < 4 else torch.tensor(math.nan)
 
     policy, objective, _ = train(Breaking, Plan(6, 32, 0.05))
     assert torch.equal(policy.weight, objective.validations[3])
