@@ -140,7 +140,7 @@ def _example(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
     rule = _rule(estimator)
     asked = estimator.acquire(X, stop=rule).n_asked
     row = int(np.abs(asked - max(2, np.median(asked))).argmin())
-    return path_table(estimator.model_, estimator.model_.schema.encode(X), rule, which=[row])
+    return path_table(estimator.model_, estimator.encode(X), rule, which=[row])
 
 
 def _draw_digits(estimator: Any, X: pd.DataFrame, y: Any, path: Path) -> Path:

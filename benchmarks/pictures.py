@@ -1,0 +1,35 @@
+"""The README's pictures: scikit-learn's digits, accuracy against cost and the pixels that were asked."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from askwise import AverageCost, DimeClassifier
+from askwise.plots import cost_curve, digit_selections
+
+SHOWN = 10
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("docs/images"))
+    args = parser.parse_args()
+    digits = load_digits(as_frame=True)
+    x, x_test, y, y_test = train_test_split(digits.data, digits.target, random_state=0, stratify=digits.target)
+    model = DimeClassifier(random_state=0).fit(x, y)
+    args.folder.mkdir(parents=True, exist_ok=True)
+    cost_curve(model.curve(x_test, y_test, bootstrap=200)).savefig(args.folder / "digits_curve.png")
+    some, truth = x_test.iloc[:SHOWN], y_test.to_numpy()[:SHOWN]
+    asked = model.acquire(some, stop=AverageCost(8))
+    images = some.to_numpy().reshape(-1, 8, 8)
+    guesses = model.classes_[asked.proba.argmax(1)]
+    figure = digit_selections(images, asked.order, list(x.columns), truth, guesses)
+    figure.savefig(args.folder / "digits_questions.png")
+
+
+if __name__ == "__main__":
+    main()
