@@ -70,7 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="folder with keel_pima.csv.gz, heart_cleveland.csv.gz and costs.json")
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--repeats", type=int, default=3, help="seeds for each split")
+    parser.add_argument("--repeats", type=int, default=2, help="seeds for each split")
     parser.add_argument("--out", default="benchmarks/out")
     parser.add_argument("--figure", type=Path, default=Path("docs/images/costs.png"))
     args = parser.parse_args()

@@ -9,7 +9,8 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from askwise import AverageCost, DimeClassifier
-from askwise.plots import cost_curve, digit_selections
+from askwise.case_plots import digit_selections
+from askwise.plots import cost_curve
 
 SHOWN = 10
 
@@ -23,6 +24,10 @@ def main() -> None:
     model = DimeClassifier(random_state=0).fit(x, y)
     args.folder.mkdir(parents=True, exist_ok=True)
     cost_curve(model.curve(x_test, y_test, bootstrap=200)).savefig(args.folder / "digits_curve.png")
+    print(f"accuracy with everything: {model.score(x_test, y_test):.3f}")
+    average = model.acquire(x_test, stop=AverageCost(8))
+    hits = model.classes_[average.proba.argmax(1)] == y_test
+    print(f"accuracy with {average.spent.mean():.2f} pixels on average: {hits.mean():.3f}")
     some, truth = x_test.iloc[:SHOWN], y_test.to_numpy()[:SHOWN]
     asked = model.acquire(some, stop=AverageCost(8))
     images = some.to_numpy().reshape(-1, 8, 8)

@@ -109,7 +109,7 @@ def test_every_metric_of_the_task_is_there():
 
 def test_bootstrap_intervals_hold_the_metric_and_shrink_with_rows():
     task = Classification((0, 1))
-    few, many = (ev.metrics(task, *example(2, n=n)[:2], bootstrap=300) for n in (100, 2000))
+    few, many = (ev.metrics(task, *example(2, n=n)[:2], ev.bootstrap_draws(n, 300)) for n in (100, 2000))
     for name in ("accuracy", "auroc", "log_loss", "brier"):
         assert few[f"{name}_low"] <= few[name] <= few[f"{name}_high"]
         assert many[f"{name}_high"] - many[f"{name}_low"] < few[f"{name}_high"] - few[f"{name}_low"]
@@ -117,7 +117,7 @@ def test_bootstrap_intervals_hold_the_metric_and_shrink_with_rows():
 
 def test_a_bootstrap_interval_of_accuracy_is_that_of_the_binomial():
     proba, y, _ = example(2, n=1000)
-    found = ev.metrics(Classification((0, 1)), proba, y, bootstrap=2000)
+    found = ev.metrics(Classification((0, 1)), proba, y, ev.bootstrap_draws(1000, 2000))
     spread = 1.96 * np.sqrt(found["accuracy"] * (1 - found["accuracy"]) / 1000)
     assert found["accuracy_high"] - found["accuracy"] == pytest.approx(spread, rel=0.15)
     assert found["accuracy"] - found["accuracy_low"] == pytest.approx(spread, rel=0.15)

@@ -11,8 +11,8 @@ SPACE = FeatureSpace(("panel", "kind"), (2.0, 1.0), (0, 0, -1, 1), (0, 1, 2, 3, 
 
 def test_counts_are_those_of_groups_columns_and_entries():
     assert (SPACE.n_groups, SPACE.n_columns, SPACE.n_entries) == (2, 4, 6)
-    assert SPACE.columns_of(0) == (0, 1)
-    assert SPACE.columns_of(1) == (3,)
+    assert SPACE.members[0] == (0, 1)
+    assert SPACE.members[1] == (3,)
 
 
 def test_a_panel_is_available_if_any_of_its_columns_is():

@@ -1,4 +1,4 @@
-"""Pictures hold what their tables say, and the tables say what the model did."""
+"""Pictures hold what their tables say."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from askwise import AskwiseError, Budget, Confidence, Penalty, plots
+from askwise import AskwiseError, Budget, case_plots, plots
 from askwise.evaluation import METRICS
+from askwise.summaries import path_table, selection_frequency
 
 
 @pytest.fixture(scope="module")
@@ -92,66 +93,25 @@ def test_an_unknown_metric_names_the_nearest(flower_curve):
         plots.cost_curve(flower_curve, "acuracy")
 
 
-def test_selection_frequency_counts_what_is_known_after_each_question():
-    table = plots.selection_frequency([["a", "b"], ["a"], ["b", "a"], ["b"]], ["c", "a", "b"])
-    expected = pd.DataFrame([[0.5, 0.75], [0.5, 0.75], [0.0, 0.0]], index=["a", "b", "c"], columns=[1, 2])
-    pd.testing.assert_frame_equal(table, expected, check_column_type=False, check_index_type=False)
-
-
-def test_selection_frequency_agrees_with_acquire(clinic, new_cases):
-    found = clinic.acquire(new_cases[0], stop=Budget(20))
-    table = plots.selection_frequency(found.order, list(found.known.columns))
-    assert table[table.columns[-1]].to_dict() == pytest.approx(found.known.mean().to_dict())
-    assert list(table.sum(axis=1)) == sorted(table.sum(axis=1), reverse=True)
-
-
 def test_a_heat_map_shows_only_the_groups_asked_first():
     names = [f"g{i}" for i in range(30)]
-    table = plots.selection_frequency([names] * 3, names, most=5)
+    table = selection_frequency([names] * 3, names, most=5)
     ax = drawn(plots.selection_heatmap(table, groups=4)).axes[0]
     assert [label.get_text() for label in ax.get_yticklabels()] == names[:4]
     assert "first 4 of 30" in ax.get_title(loc="left")
 
 
-def test_reason_counts_cover_every_row_once(clinic, new_cases):
-    rules = {"cap": Budget(20), "both": Budget(20) | Confidence(0.3)}
-    found = {name: clinic.acquire(new_cases[0], stop=rule) for name, rule in rules.items()}
-    table = plots.reason_counts(found)
-    assert list(table.sum(axis=1)) == [len(new_cases[0])] * 2
-    assert table.loc["both", "confidence"] == (found["both"].reason == "confidence").sum() > 0
+def test_the_bars_of_stop_reasons_are_shares_of_their_rows():
+    table = pd.DataFrame({"budget": [3, 1], "confidence": [1, 0]}, index=["both", "cap"])
     widths = [bar.get_width() for bar in drawn(plots.stop_reasons(table)).axes[0].patches]
-    assert sum(widths) == pytest.approx(2)
-
-
-@pytest.mark.parametrize("stop", [None, Budget(20), Penalty(0.01)])
-def test_a_path_is_what_acquire_did(clinic, clinic_rows, stop):
-    found = clinic.model_.acquire(clinic_rows, stop)
-    table = plots.path_table(clinic.model_, clinic_rows, stop, which=[7, 3])
-    assert list(table["row"].unique()) == [7, 3]
-    for row, part in table.groupby("row"):
-        assert part["asked"].tolist() == ["", *found.order[row]]
-        assert part["step"].tolist() == list(range(len(part)))
-        last = part.iloc[-1]
-        assert (last["spent"], last["reason"]) == (found.spent[row], found.reason[row])
-        assert last[["P(sick)", "P(well)"]].tolist() == found.proba[row].tolist()
-
-
-def test_a_path_under_other_costs_spends_those(clinic, clinic_rows):
-    table = plots.path_table(clinic.model_, clinic_rows, Budget(1000), {"scan": 500}, which=[0])
-    assert table["spent"].diff()[table["asked"] == "scan"].tolist() == [500]
-
-
-@pytest.mark.parametrize("which", [[], [80], [-1]])
-def test_a_path_of_a_row_that_is_not_there_is_an_error(clinic, clinic_rows, which):
-    with pytest.raises(AskwiseError, match="0 to 79"):
-        plots.path_table(clinic.model_, clinic_rows, None, which=which)
+    assert widths == [0.75, 1.0, 0.25, 0.0]
 
 
 def test_paths_have_a_panel_for_each_row_and_tell_mistakes(clinic, clinic_rows):
-    table = plots.path_table(clinic.model_, clinic_rows, None, which=[0, 1])
+    table = path_table(clinic.model_, clinic_rows, None, which=[0, 1])
     first, second = clinic.classes_[clinic.model_.acquire(clinic_rows, None).proba[:2].argmax(1)]
     other = "well" if second == "sick" else "sick"
-    titles = [ax.get_title(loc="left") for ax in drawn(plots.paths(table, [first, other])).axes]
+    titles = [ax.get_title(loc="left") for ax in drawn(case_plots.paths(table, [first, other])).axes]
     assert titles == [f"Case 0: {first} ✓", f"Case 1: {second}, but is {other}"]
 
 
@@ -164,7 +124,7 @@ def test_the_label_predicted_in_the_end_always_has_a_colour():
     # Six labels were likelier on the way than j ever is, and there are six colours.
     on_the_way = {f"P({k})": [0.3, 0.0, 0.1] for k in "abc"} | {f"P({k})": [0.0, 0.3, 0.1] for k in "def"}
     table = path_of(["", "q", "r"], **on_the_way, **{"P(j)": [0.1, 0.1, 0.28]})
-    bars = drawn(plots.paths(table)).axes[0].patches
+    bars = drawn(case_plots.paths(table)).axes[0].patches
     colours = [to_hex(bar.get_facecolor()).upper() for bar in bars if bar.get_width() == 0.28]
     assert len(colours) == 1
     assert colours[0] in plots.CATEGORIES
@@ -172,14 +132,14 @@ def test_the_label_predicted_in_the_end_always_has_a_colour():
 
 def test_paths_of_numbers_share_one_range(progression, diabetes):
     rows = progression.model_.schema.encode(diabetes[0])
-    table = plots.path_table(progression.model_, rows, Budget(8), which=[0, 1, 2])
-    limits = {ax.get_xlim() for ax in drawn(plots.paths(table, diabetes[1])).axes}
+    table = path_table(progression.model_, rows, Budget(8), which=[0, 1, 2])
+    limits = {ax.get_xlim() for ax in drawn(case_plots.paths(table, diabetes[1])).axes}
     assert len(limits) == 1
 
 
 def test_a_long_path_is_cut_before_its_last_step():
     table = path_of(["", *(f"q{i}" for i in range(1, 40))], prediction=1.0)
-    labels = [label.get_text() for label in plots.paths(table, steps=3).axes[0].get_yticklabels()]
+    labels = [label.get_text() for label in case_plots.paths(table, steps=3).axes[0].get_yticklabels()]
     assert labels == ["nothing asked", "q1", "q2", "q3", "… 39: q39"]
 
 
@@ -192,7 +152,7 @@ def test_a_frontier_reads_from_penalty_to_cost_to_metric(flowers):
 
 def test_asked_pixels_are_numbered_where_they_lie_and_the_rest_is_dim():
     names = [f"p{i}" for i in range(6)]
-    figure = drawn(plots.digit_selections(np.ones((1, 2, 3)), [["p5", "p0"]], names, truth=[4], predicted=[7]))
+    figure = drawn(case_plots.digit_selections(np.ones((1, 2, 3)), [["p5", "p0"]], names, truth=[4], predicted=[7]))
     ax = figure.axes[0]
     assert {t.get_text(): t.get_position() for t in ax.texts} == {"1": (2, 1), "2": (0, 0)}
     colours = np.asarray(ax.images[0].get_array())[..., :3]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from askwise import AskwiseError, DimeClassifier
-from askwise.report import operating_points, write_report
+from askwise.report import write_report
 
 VOID = {"meta", "img"}
 FILES = {"curve", "cost_curve", "metrics", "selection", "stop_reasons", "paths", "frontier", "index"}
@@ -149,19 +149,3 @@ def test_a_report_that_can_not_be_put_in_place_leaves_all_as_it_was(clinic, new_
         write_report(clinic, *new_cases, tmp_path, bootstrap=0)
     assert {path.name for path in tmp_path.iterdir()} == {"index.html", "curve.csv"}
     assert (tmp_path / "curve.csv").read_text() == "old"
-
-
-def curve_of(accuracy: list[float]) -> pd.DataFrame:
-    cost = [0.0, 2.0, 5.0, 10.0]
-    facts = {"rule": "budget", "parameter": cost, "mean_cost": cost, "mean_groups": [0, 1, 2, 3]}
-    return pd.DataFrame({**facts, "accuracy": accuracy})
-
-
-def test_an_operating_point_is_the_cheapest_that_wins_nearly_all():
-    point = operating_points(curve_of([0.5, 0.8, 0.88, 0.9]), "accuracy").iloc[0]
-    assert (point["parameter"], point["cost_share"]) == (5.0, 0.5)
-    assert point["accuracy_area"] == pytest.approx((2 * 0.65 + 3 * 0.84 + 5 * 0.89) / 10)
-
-
-def test_where_asking_wins_nothing_the_operating_point_spends_most():
-    assert operating_points(curve_of([0.5, 0.8, 0.5, 0.4]), "accuracy").iloc[0]["parameter"] == 10.0

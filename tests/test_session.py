@@ -390,3 +390,10 @@ def test_once_everything_is_told_the_session_says_so(flowers, iris):
     assert session.reason == "nothing-left"
     assert session.ranking == []
     assert np.allclose(list(session.prediction.proba.values()), flowers.predict_proba(iris[0][[0]])[0])
+
+
+def test_a_session_without_a_rule_uses_the_estimators(cases, fast):
+    model = DimeClassifier(stop=Budget(0), **fast).fit(*cases)
+    assert model.session().reason == "budget"
+    assert Session.from_answers(model, {}).reason == "budget"
+    assert Session(model.model_).reason is None

@@ -126,11 +126,13 @@ def reasons(rule: StoppingRule | None, step: Step) -> tuple[Tensor, list[str]]:
     """Why each case stops here, as an index into the returned names; -1 where it goes on."""
     names = [NOTHING_LEFT]
     reason = torch.where(step.open.any(1), -1, 0)
-    for part in getattr(rule, "parts", () if rule is None else (rule,)):
+    parts = getattr(rule, "parts", () if rule is None else (rule,))
+    for part in parts:
         names.append(rule_name(part))
         reason = torch.where((reason < 0) & part.stops(step), len(names) - 1, reason)
     # A rule that allows nothing more has stopped the case, whether it says so or not.
-    names.append(rule_name(rule))
+    limiting = next((part for part in parts if hasattr(part, "allows")), None)
+    names.append(NOTHING_LEFT if limiting is None else rule_name(limiting))
     return torch.where((reason < 0) & ~step.can_ask, len(names) - 1, reason), names
 
 
@@ -229,16 +231,18 @@ def rollout(
     costs: Tensor,
     rules: Sequence[StoppingRule | None],
     walked_by: StoppingRule | None = None,
+    place: Callable[[Rows], Rows] = lambda rows: rows,
     batch_size: int = 4096,
     progress: Callable[[float], None] | None = None,
 ) -> Trace:
     """Roll every row out until each of `rules` has stopped it (None: until nothing is left).
 
     `walked_by` is the rule whose `allows` limits what may be chosen on the way: rules without `allows` share a walk.
+    `place` brings a batch to where the policy is.
     """
     traces = []
     for i, batch in enumerate(rows.batches(batch_size)):
-        traces.append(_roll(policy, batch, costs, rules, walked_by))
+        traces.append(_roll(policy, place(batch), costs, rules, walked_by))
         if progress is not None:
             progress(min(1.0, (i + 1) * batch_size / len(rows)))
     return _join(traces)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
 from askwise.acquisition import StoppingRule, rule_name
 from askwise.errors import AskwiseError
@@ -94,15 +95,25 @@ METRICS: dict[str, dict[str, Metric]] = {
 }
 
 
-def metrics(task: Task, answer: Array, y: Array, bootstrap: int = 0, seed: int = 0) -> dict[str, float]:
-    """Every metric of the task; with `bootstrap` draws also its 95 % interval, as `<metric>_low` and `_high`."""
+def bootstrap_draws(n_rows: int, count: int, seed: int = 0) -> Array:
+    """How often each row is drawn in each of `count` bootstrap samples, (count, rows)."""
+    rng = np.random.default_rng(seed)
+    draws = np.empty((count, n_rows), dtype=np.uint8)
+    for draw in draws:
+        draw[:] = np.bincount(rng.integers(0, n_rows, n_rows), minlength=n_rows)
+    return draws
+
+
+def metrics(task: Task, answer: Array, y: Array, draws: Array | None = None) -> dict[str, float]:
+    """Every metric of the task; with bootstrap draws also its 95 % interval, as `<metric>_low` and `_high`."""
     ones = np.ones((1, len(y)))
-    draws = np.random.default_rng(seed).multinomial(len(y), ones[0] / len(y), size=bootstrap).astype(float)
+    # A few draws at a time, so that memory does not grow with their number.
+    chunks = [] if draws is None else np.array_split(draws, -(-draws.size // 2_000_000))
     result: dict[str, float] = {}
     for name, metric in METRICS[task.kind].items():
         result[name] = float(metric(answer, y, ones)[0])
-        if bootstrap:
-            drawn = metric(answer, y, draws)
+        if chunks:
+            drawn = np.concatenate([metric(answer, y, chunk.astype(float)) for chunk in chunks])
             drawn = drawn[np.isfinite(drawn)]
             low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
             result |= {f"{name}_low": float(low), f"{name}_high": float(high)}
@@ -131,24 +142,25 @@ def curve(
     """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range."""
     prices = model.costs(costs)
     truth = coded(model.task, y)
+    draws = bootstrap_draws(len(rows), bootstrap) if bootstrap else None
     shared, budgets = _rules(model, rows, prices, points)
     walks: list[tuple[Sequence[StoppingRule], StoppingRule | None]] = [(shared, None)] if shared else []
     walks += [([rule], rule) for rule in budgets]
     records = []
     for i, (rules, walked_by) in enumerate(walks):
         inner = None if progress is None else _within(progress, i / len(walks), 1 / len(walks))
-        records += _records(model, rows, truth, rules, walked_by, prices, bootstrap, inner)
+        records += _records(model, rows, truth, rules, walked_by, prices, draws, inner)
     order = {name: i for i, name in enumerate(("budget", "confidence", "penalty"))}
     table = pd.DataFrame(records).drop_duplicates(["rule", "mean_cost", "mean_groups"])
     return table.iloc[np.lexsort([table["mean_cost"], table["rule"].map(order)])].reset_index(drop=True)
 
 
-def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: int = 100) -> pd.DataFrame:
+def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: int = 200) -> pd.DataFrame:
     """Penalty against mean cost, mean number of groups and metrics, from asking everything to asking nothing."""
     prices = model.costs(costs)
     trace = model.trace(rows, [None], prices)
     rules = [Penalty(lam) for lam in _grid(trace.best.numpy(), trace.spent.numpy(), points)]
-    records = _records(model, rows, coded(model.task, y), rules, None, prices, 0, None)
+    records = _records(model, rows, coded(model.task, y), rules, None, prices, None, None)
     table = pd.DataFrame(records).drop(columns="rule").rename(columns={"parameter": "penalty"})
     return table.drop_duplicates("mean_cost", keep="first").reset_index(drop=True)
 
@@ -171,7 +183,8 @@ def _rules(
     model: Model, rows: Rows, prices: tuple[float, ...], points: int
 ) -> tuple[list[StoppingRule], list[StoppingRule]]:
     """The rules of a curve: those that can share a walk, and those that need one each."""
-    sample = model.trace(rows.take(slice(0, 1000)), [None], prices)
+    some = torch.from_numpy(np.linspace(0, len(rows) - 1, min(len(rows), 1000)).astype(int))
+    sample = model.trace(rows.take(some), [None], prices)
     spent = sample.spent.numpy()
     budgets: list[StoppingRule] = [Budget(k) for k in _budgets(prices, points)]
     others: list[StoppingRule] = []
@@ -221,7 +234,7 @@ def _records(
     rules: Sequence[StoppingRule],
     walked_by: StoppingRule | None,
     prices: tuple[float, ...],
-    bootstrap: int,
+    draws: Array | None,
     progress: Callable[[float], None] | None,
 ) -> list[dict[str, Any]]:
     trace = model.trace(rows, rules, prices, walked_by, progress)
@@ -234,7 +247,7 @@ def _records(
                 "parameter": next(iter(vars(rule).values())),
                 "mean_cost": float(spent.double().mean()),
                 "mean_groups": float(n_asked.double().mean()),
-                **metrics(model.task, model.task.decode(outputs), truth, bootstrap),
+                **metrics(model.task, model.task.decode(outputs), truth, draws),
             }
         )
     return records

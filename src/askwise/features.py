@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -35,17 +36,28 @@ class FeatureSpace:
     def n_entries(self) -> int:
         return len(self.column_of_entry)
 
-    @property
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """The number of each group."""
+        return {name: g for g, name in enumerate(self.names)}
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of each group."""
+        found: list[list[int]] = [[] for _ in self.names]
+        for column, group in enumerate(self.group_of_column):
+            if group >= 0:
+                found[group].append(column)
+        return tuple(tuple(columns) for columns in found)
+
+    @cached_property
     def columns_are_groups(self) -> bool:
         """Whether every column is its own group, in order, so that no gather is needed."""
         return self.group_of_column == tuple(range(self.n_groups))
 
-    @property
+    @cached_property
     def entries_are_columns(self) -> bool:
         return self.column_of_entry == tuple(range(self.n_columns))
-
-    def columns_of(self, group: int) -> tuple[int, ...]:
-        return tuple(c for c, g in enumerate(self.group_of_column) if g == group)
 
     def available(self, present: Tensor) -> Tensor:
         """Which groups can be had, (rows, groups): those with at least one present column, from (rows, columns)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,7 +27,7 @@ Array = np.ndarray[Any, Any]
 Costs = Mapping[Any, float] | Sequence[float] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Acquisition:
     """What was asked of each row, and what came of it.
 
@@ -42,13 +43,20 @@ class Acquisition:
     proba: Array | None = None
     prediction: Array | None = None
 
+    def __repr__(self) -> str:
+        reasons = ", ".join(f"{n} {r}" for r, n in Counter(self.reason.tolist()).most_common())
+        return (
+            f"Acquisition of {len(self.order)} rows: {self.n_asked.mean():.2f} questions and {self.spent.mean():.4g} "
+            f"spent on average; stopped: {reasons}"
+        )
+
 
 @dataclass(eq=False)
 class Model:
     """Everything a trained model is. `frontiers` holds, for each tuple of costs, a table of penalty against cost.
 
-    The policy is kept in float32 as it was trained; inference on the CPU runs in float64, so that a row gets the same
-    choices and numbers alone, in a batch and in a session.
+    The policy is kept in float32 as it was trained; inference runs in float64, so that a row gets the same choices and
+    numbers alone, in a batch and in a session.
     """
 
     schema: Schema
@@ -60,15 +68,10 @@ class Model:
 
     @cached_property
     def running_policy(self) -> Policy:
-        policy = copy.deepcopy(self.policy).to(self.device).eval()
-        return policy.double() if self.device == "cpu" else policy
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return torch.float64 if self.device == "cpu" else torch.float32
+        return copy.deepcopy(self.policy).to(self.device).double().eval()
 
     def place(self, rows: Rows) -> Rows:
-        return rows.to(self.device, self.dtype)
+        return rows.to(self.device, torch.float64)
 
     def costs(self, costs: Costs = None) -> tuple[float, ...]:
         """The costs of training, changed where others are given."""
@@ -80,7 +83,7 @@ class Model:
         return group_costs(costs, self.schema.column_names, members, self.schema.free, trained)
 
     def cost_tensor(self, costs: tuple[float, ...]) -> Tensor:
-        return torch.tensor(costs, dtype=self.dtype, device=self.device)
+        return torch.tensor(costs, dtype=torch.float64, device=self.device)
 
     def frontier(self, costs: tuple[float, ...] | None = None) -> pd.DataFrame:
         """The table of penalty against mean cost that AverageCost looks up."""
@@ -119,7 +122,7 @@ class Model:
     ) -> Trace:
         """One rollout that all the rules cut; `walked_by` is the one whose budget limits the choices on the way."""
         prices = self.cost_tensor(costs)
-        return rollout(self.running_policy, self.place(rows), prices, rules, walked_by, progress=progress)
+        return rollout(self.running_policy, rows, prices, rules, walked_by, self.place, progress=progress)
 
     def acquire(self, rows: Rows, stop: StoppingRule | None, costs: Costs = None, index: Any = None) -> Acquisition:
         prices = self.costs(costs)

@@ -15,9 +15,10 @@ from askwise.model import Costs, Model
 
 
 class HasModel(Protocol):
-    """A fitted estimator."""
+    """A fitted estimator, with the rule it runs where none is given."""
 
     model_: Model
+    stop: StoppingRule | None
 
 
 class Candidate(NamedTuple):
@@ -70,24 +71,17 @@ class Session:
         known: Mapping[str, Any] | None = None,
     ) -> None:
         self.model = model if isinstance(model, Model) else model.model_
+        if stop is None and not isinstance(model, Model):
+            stop = model.stop
         self._costs = self.model.costs(costs)
         self._cost_tensor = self.model.cost_tensor(self._costs)
         self._rule = self.model.rule(stop, self._costs)
         self._events: list[Event] = []
+        self._given = {name: self._free(name).parse(value) for name, value in (known or {}).items()}
+        self._said: dict[str, Any] = {}
+        self._groups: dict[str, bool] = {}
         self._step_now: Step | None = None
-        schema = self.model.schema
-        for name in known or {}:
-            if name not in schema.free:
-                raise (
-                    unknown_name("free column in known:", name, schema.free)
-                    if name
-                    not in (
-                        *schema.column_names,
-                        *schema.space.names,
-                    )
-                    else AskwiseError(f"{name!r} is not free: give its value with tell(), which counts its cost")
-                )
-        self._given = {name: self._column(name).parse(value) for name, value in (known or {}).items()}
+        self._replay()
 
     @classmethod
     def from_answers(
@@ -123,53 +117,37 @@ class Session:
 
         A group of several columns takes a mapping of column to value.
         """
-        event = self._heard(name, value)
-        self._check_open(event)
-        self._events.append(event)
-        self._step_now = None
+        self._add(self._heard(name, value))
 
     def decline(self, name: str) -> None:
         """A group that can't be had: it is not asked again and costs nothing."""
         group = self.model.schema.group_of(name)
         if group is None:
             raise AskwiseError(f"{name!r} is free: it is never asked, so it can't be declined; leave it out")
-        event = Event(name, group, {}, declined=True)
-        self._check_open(event)
-        self._events.append(event)
-        self._step_now = None
+        self._add(Event(name, group, {}, declined=True))
 
     def undo(self) -> str:
         """Take the last answer or refusal back; returns what it was about."""
         if not self._events:
             raise AskwiseError("there is nothing to undo: nothing has been told or declined yet")
         event = self._events.pop()
-        self._step_now = None
+        self._replay()
         return event.group or event.name
 
     @property
     def answers(self) -> dict[str, Any]:
         """Everything known, by column; `Session.from_answers` takes it back."""
-        said = dict(self._given)
-        for event in self._events:
-            said.update(event.answers)
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in self._said.items() if value is not None}
 
     @property
     def declined(self) -> list[str]:
         """Groups that can't be had: refused, or with no column that can be had."""
-        said = {c: v for e in self._events for c, v in e.answers.items()}
-        return [
-            group
-            for group in dict.fromkeys(e.group for e in self._events if e.group is not None)
-            if any(e.declined for e in self._events if e.group == group)
-            or all(said.get(c.name, 0) is None for c in self.model.schema.columns_of(group))
-        ]
+        return [group for group, known in self._groups.items() if not known]
 
     @property
     def asked(self) -> list[str]:
         """Groups answered so far, in the order they were told."""
-        told = (e.group for e in self._events if any(v is not None for v in e.answers.values()))
-        return list(dict.fromkeys(group for group in told if group is not None))
+        return [group for group, known in self._groups.items() if known]
 
     @property
     def prediction(self) -> Prediction:
@@ -195,8 +173,8 @@ class Session:
 
     @property
     def spent(self) -> float:
-        names = self.model.schema.space.names
-        return float(sum(self._costs[names.index(g)] for g in self.asked))
+        position = self.model.schema.space.position
+        return float(sum(self._costs[position[group]] for group in self.asked))
 
     @property
     def reason(self) -> str | None:
@@ -215,22 +193,26 @@ class Session:
         model, schema = self.model, self.model.schema
         rows = model.place(schema.encode_answers(self.answers))
         names = schema.space.names
-        asked, declined = set(self.asked), set(self.declined)
-        known = torch.tensor([[n in asked for n in names]], device=rows.x.device)
-        available = torch.tensor([[n not in declined for n in names]], device=rows.x.device)
+        known = torch.tensor([[self._groups.get(n) is True for n in names]], device=rows.x.device)
+        available = torch.tensor([[self._groups.get(n) is not False for n in names]], device=rows.x.device)
         spent = torch.tensor([self.spent], dtype=rows.x.dtype, device=rows.x.device)
         policy = model.running_policy
         belief = policy(rows.x, policy.mask(known, rows.present))
         return propose(policy, belief, known, available, spent, self._cost_tensor, self._rule)
 
-    def _column(self, name: str) -> Column:
-        return self.model.schema.columns[self.model.schema.column_names.index(name)]
+    def _free(self, name: str) -> Column:
+        schema = self.model.schema
+        if name in schema.free:
+            return schema.column(name)
+        if name in schema.space.position or name in schema.column_position:
+            raise AskwiseError(f"{name!r} is not free: give its value with tell(), which counts its cost")
+        raise unknown_name("free column in known:", name, schema.free)
 
     def _heard(self, name: str, value: Any) -> Event:
         """What a telling means: which group, and which columns have which values."""
         schema = self.model.schema
         group = schema.group_of(name)
-        columns = (self._column(name),) if group is None or name != group else schema.columns_of(group)
+        columns = (schema.column(name),) if group is None or name != group else schema.columns_of(group)
         if len(columns) > 1 and not isinstance(value, Mapping) and value is not None:
             if name not in schema.column_names:
                 raise AskwiseError(
@@ -238,7 +220,7 @@ class Session:
                     f"can't be had, for {listed([c.name for c in columns])}; was given {value!r}"
                 )
             # A panel named after one of its columns, and that column's value.
-            columns = (self._column(name),)
+            columns = (schema.column(name),)
         given = value if isinstance(value, Mapping) else dict.fromkeys([c.name for c in columns], value)
         for key in given:
             if key not in [c.name for c in columns]:
@@ -246,12 +228,36 @@ class Session:
         return Event(name, group, {c.name: c.parse(given.get(c.name)) for c in columns})
 
     def _check_open(self, event: Event) -> None:
-        if event.group is not None and event.group in self.declined:
+        if event.group is not None and self._groups.get(event.group) is False:
             raise AskwiseError(f"{event.name!r} is not open: it was declined; undo() that first")
-        known = self.answers
-        twice = any(column in known for column in event.answers)
+        twice = any(self._said.get(column) is not None for column in event.answers)
         # A panel told column by column is one purchase: further columns of it may follow.
         by_column = len(event.answers) == 1
-        if twice or (event.group in self.asked and not by_column):
-            still = [n for n in self.model.schema.space.names if n not in self.asked and n not in self.declined]
+        if twice or (event.group in self._groups and not by_column):
+            still = [n for n in self.model.schema.space.names if n not in self._groups]
             raise AskwiseError(f"{event.name!r} is not open: it is known already; open: {listed(still) or 'nothing'}")
+
+    def _add(self, event: Event) -> None:
+        self._check_open(event)
+        self._events.append(event)
+        self._take_in(event)
+
+    def _replay(self) -> None:
+        """Derive the state from what was given and said."""
+        self._said = dict(self._given)
+        self._groups = {}
+        self._step_now = None
+        for event in self._events:
+            self._take_in(event)
+
+    def _take_in(self, event: Event) -> None:
+        """Keep what is said by column, and by group whether it is known (True) or can't be had (False)."""
+        self._step_now = None
+        self._said.update(event.answers)
+        if event.group is None:
+            return
+        columns = self.model.schema.columns_of(event.group)
+        if any(self._said.get(c.name) is not None for c in columns):
+            self._groups[event.group] = True
+        elif event.declined or all(c.name in self._said for c in columns):
+            self._groups[event.group] = False

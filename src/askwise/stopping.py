@@ -77,7 +77,7 @@ class Budget(Rule):
 
     def allows(self, spent: Tensor, costs: Tensor) -> Tensor:
         # Prices such as 0.1 + 0.2 must fit a budget of 0.3: forgive rounding, relative to the budget.
-        return spent[:, None] + costs <= self.k * (1 + 1e-6)
+        return spent[:, None] + costs <= self.k * (1 + 1e-9)
 
     def stops(self, step: Step) -> Tensor:
         return ~(step.open & self.allows(step.spent, step.costs)).any(1)
@@ -152,7 +152,7 @@ class AverageCost(Rule):
     def resolve(self, frontier: Callable[[], Frontier]) -> Penalty:
         table = frontier()
         penalty, cost = np.asarray(table["penalty"]), np.asarray(table["mean_cost"])
-        fits = cost <= self.k * (1 + 1e-6)
+        fits = cost <= self.k * (1 + 1e-9)
         least, most = cost[cost > 0].min(initial=np.inf), cost.max(initial=0.0)
         if self.k < least:
             warnings.warn(
@@ -161,15 +161,15 @@ class AverageCost(Rule):
                 AskwiseWarning,
                 stacklevel=2,
             )
-        elif self.k > most * (1 + 1e-6):
+            return Penalty(math.inf)
+        if self.k > most * (1 + 1e-6):
             warnings.warn(
                 f"AverageCost({self.k:g}) is above the most this model spends on average ({most:.4g}): "
-                "everything worth anything will be asked",
+                "everything will be asked",
                 AskwiseWarning,
                 stacklevel=2,
             )
-        if not fits.any():
-            return Penalty(math.inf)
+            return Penalty(0.0)
         return Penalty(float(penalty[int(np.where(fits, cost, -1.0).argmax())]))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from askwise import AskwiseError
+from askwise import AskwiseError, AskwiseWarning
 from askwise.data.files import read_costs, read_mapping, read_table
 
 TABLE = pd.DataFrame({"age": [30.0, np.nan, 50.0], "kind": ["a", "b", "a"], "sick": [True, False, True]})
@@ -94,3 +94,20 @@ def test_groups_come_from_a_json_mapping(tmp_path):
     groups = {"exercise test": ["max HR", "exerc ind ang"]}
     (tmp_path / "groups.json").write_text(json.dumps(groups))
     assert read_mapping(tmp_path / "groups.json", "groups") == groups
+
+
+def test_the_answer_none_is_not_a_missing_value(tmp_path):
+    (tmp_path / "a.csv").write_text("pain,y\nNone,1\nsome,0\n,1\nNA,0\n")
+    assert read_table(tmp_path / "a.csv")["pain"].tolist()[:2] == ["None", "some"]
+    assert read_table(tmp_path / "a.csv")["pain"].isna().tolist() == [False, False, True, True]
+
+
+def test_decimal_commas_are_read_where_another_mark_separates(tmp_path):
+    (tmp_path / "a.csv").write_text("a;b\n1,5;x\n-2,25;y\n")
+    assert read_table(tmp_path / "a.csv")["a"].tolist() == [1.5, -2.25]
+
+
+def test_an_index_column_is_left_out_with_a_warning(tmp_path):
+    pd.DataFrame({"a": [3, 1, 2]}).to_csv(tmp_path / "a.csv")
+    with pytest.warns(AskwiseWarning, match="row numbers"):
+        assert list(read_table(tmp_path / "a.csv").columns) == ["a"]

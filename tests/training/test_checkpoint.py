@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import nn
 
-from askwise import AskwiseError, DimeClassifier, DimeRegressor
+from askwise import AskwiseError, Budget, DimeClassifier, DimeRegressor
 
 SETTINGS = {"hidden": 16, "pretrain_epochs": 4, "epochs": 5, "random_state": 3}
 
@@ -237,3 +237,13 @@ def test_predictions_after_a_restart_are_those_of_the_unbroken_run(unbroken, iri
         model.fit(*iris, progress=interrupt_after("joint", 2))
     model.fit(*iris)
     assert np.array_equal(model.predict_proba(iris[0]), unbroken.predict_proba(iris[0]))
+
+
+def test_the_same_fit_without_a_seed_or_with_another_rule_is_the_same_run(iris, tmp_path):
+    settings = {**SETTINGS, "random_state": None, "checkpoint_dir": tmp_path}
+    first = DimeClassifier(**settings).fit(*iris)
+    seen = []
+    again = DimeClassifier(**settings, stop=Budget(2)).fit(*iris, progress=seen.append)
+    assert seen == []
+    assert_same_weights(first, again)
+    assert len(list(tmp_path.iterdir())) == 1

@@ -135,7 +135,7 @@ def _example(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
     """The path of one test row, of common length."""
     import numpy as np
 
-    from askwise.plots import path_table
+    from askwise.summaries import path_table
 
     rule = _rule(estimator)
     asked = estimator.acquire(X, stop=rule).n_asked
@@ -144,8 +144,8 @@ def _example(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_digits(estimator: Any, X: pd.DataFrame, y: Any, path: Path) -> Path:
+    from askwise.case_plots import digit_selections
     from askwise.files import whole_file
-    from askwise.plots import digit_selections
 
     some = X.iloc[:DRAWN_DIGITS]
     found = estimator.acquire(some, stop=_rule(estimator))

@@ -13,7 +13,11 @@ from askwise.cli.common import Out, console
 if TYPE_CHECKING:
     from askwise.training.loop import Progress as Epoch
 
-STAGES = {"predictor": "Learning to predict", "value": "Learning what answers tell", "joint": "Learning what to ask"}
+STAGES = {
+    "predictor": "1 of 3: learning to predict",
+    "value": "2 of 3: learning what answers tell",
+    "joint": "3 of 3: learning what to ask",
+}
 
 
 def _bars(out: Out) -> Progress:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from askwise.cli.common import Out
     from askwise.data.table import Schema
     from askwise.tasks import Task
+
+
+# More different texts than this, in more than half of the rows: an identifier.
+MOST_TEXTS = 50
 
 
 def stem(path: Path) -> str:
@@ -40,6 +45,25 @@ def without(frame: pd.DataFrame, dropped: Sequence[str], option: str) -> pd.Data
         if name not in frame.columns:
             raise unknown_name(f"column in {option}:", name, frame.columns)
     return frame.drop(columns=list(dropped))
+
+
+def without_identifiers(frame: pd.DataFrame, named: AbstractSet[str], out: Out) -> pd.DataFrame:
+    """The table without texts that differ in most rows, unless an option names them: they tell who, not what."""
+    import pandas as pd
+
+    identifiers = [
+        name
+        for name in frame.columns
+        if name not in named
+        and not pd.api.types.is_numeric_dtype(frame[name].dtype)
+        and frame[name].nunique() > max(MOST_TEXTS, len(frame) / 2)
+    ]
+    for name in identifiers:
+        out.note(
+            f"Column {name!r} is left out: it has {frame[name].nunique()} different texts in {len(frame)} rows, "
+            "as an identifier has. To ask it all the same, give it a price in --costs"
+        )
+    return frame.drop(columns=identifiers)
 
 
 def apart(frame: pd.DataFrame, target: str, out: Out) -> tuple[pd.DataFrame, pd.Series[Any]]:

@@ -134,6 +134,8 @@ def train(
         X, y = tables.apart(frame, target, out)
         person, X = _people(X, split_by)
         X = tables.without(X, tables.names(drop, X.columns), "--drop")
+        named = {*(prices or {}), *(c for g in (members or {}).values() for c in g), *tables.names(free, X.columns)}
+        X = tables.without_identifiers(X, named, out)
         chosen, y = _task(y, task, out)
         questions = {"costs": prices, "groups": members, "free": tables.names(free, X.columns)}
         estimator = fitted(out, chosen, X, y, questions, settings, split_by=person)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from askwise.errors import AskwiseError
+from askwise.errors import AskwiseError, AskwiseWarning
 
+# What stands for a missing value in a CSV. "None" does not: people answer it.
+MISSING_TEXTS = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?"]
 TABLE_TYPES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 
 
@@ -30,12 +33,27 @@ def read_table(path: str | Path) -> pd.DataFrame:
     if kind in (".parquet", ".pq"):
         return _read_parquet(file)
     try:
-        frame = pd.read_csv(file, sep=_separator(file), skipinitialspace=True)
+        frame = _read_csv(file)
     except pd.errors.EmptyDataError:
         raise AskwiseError(f"{file} is empty; it needs a line of column names and a line for each case") from None
     except (pd.errors.ParserError, UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
         raise AskwiseError(f"{file} can't be read as CSV: {error}") from None
     return _with_rows(file, frame)
+
+
+def _read_csv(file: Path) -> pd.DataFrame:
+    separator = _separator(file)
+
+    def read(decimal: str) -> pd.DataFrame:
+        return pd.read_csv(
+            file, sep=separator, decimal=decimal, skipinitialspace=True, keep_default_na=False, na_values=MISSING_TEXTS
+        )
+
+    frame = read(".")
+    texts = [frame[c].dropna() for c in frame.columns if not pd.api.types.is_numeric_dtype(frame[c].dtype)]
+    if separator != "," and any(len(t) and t.astype(str).str.fullmatch(r"-?\d+,\d+").all() for t in texts):
+        frame = read(",")
+    return frame
 
 
 def _read_parquet(file: Path) -> pd.DataFrame:
@@ -66,6 +84,12 @@ def _with_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
     if not len(frame):
         raise AskwiseError(f"{file} has column names but no rows")
     frame.columns = [str(c).strip() for c in frame.columns]
+    first = frame.columns[0]
+    if (first == "" or first.startswith("Unnamed: 0")) and frame[first].tolist() == list(range(len(frame))):
+        warnings.warn(
+            f"{file}: the first column has no name and holds row numbers; it is left out", AskwiseWarning, stacklevel=3
+        )
+        frame = frame.drop(columns=first)
     return frame
 
 

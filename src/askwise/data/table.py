@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -107,24 +108,32 @@ class Schema:
     space: FeatureSpace
     named: bool
 
-    @property
+    @cached_property
     def column_names(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.columns)
 
-    @property
+    @cached_property
+    def column_position(self) -> dict[str, int]:
+        """The number of each column."""
+        return {name: c for c, name in enumerate(self.column_names)}
+
+    def column(self, name: str) -> Column:
+        return self.columns[self.column_position[name]]
+
+    @cached_property
     def free(self) -> tuple[str, ...]:
         return tuple(c.name for c, g in zip(self.columns, self.space.group_of_column, strict=True) if g < 0)
 
     def columns_of(self, group: str) -> tuple[Column, ...]:
-        return tuple(self.columns[c] for c in self.space.columns_of(self.space.names.index(group)))
+        return tuple(self.columns[c] for c in self.space.members[self.space.position[group]])
 
     def group_of(self, name: str) -> str | None:
         """The group of a group's or a column's name; None for a free column."""
-        if name in self.space.names:
+        if name in self.space.position:
             return name
-        if name not in self.column_names:
+        if name not in self.column_position:
             raise unknown_name("question", name, [*self.space.names, *self.column_names])
-        group = self.space.group_of_column[self.column_names.index(name)]
+        group = self.space.group_of_column[self.column_position[name]]
         return None if group < 0 else self.space.names[group]
 
     def encode(self, frame: pd.DataFrame) -> Rows:
@@ -330,7 +339,8 @@ def _encode(column: Column, series: pd.Series[Any], out: Array) -> Array:
 
 
 def _numbers(column: Column, series: pd.Series[Any]) -> Array:
-    if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype):
+    numeric = pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype)
+    if numeric and (column.kind == NUMBER or series.dropna().isin([0, 1]).all()):
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     parsed = [column.parse(v) for v in series]
     return np.array([np.nan if v is None else float(v) for v in parsed], dtype=np.float64)

@@ -7,6 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,9 +37,10 @@ from askwise.features import FeatureSpace, Rows
 from askwise.model import Acquisition, Costs, Model
 from askwise.policy import Policy
 from askwise.session import Session
-from askwise.stopping import check_rule
+from askwise.stopping import Rule, check_rule
 from askwise.tasks import Classification, Regression, Task
 from askwise.training.checkpoint import Checkpoint
+from askwise.training.draws import own_draws
 from askwise.training.loop import Progress, Training, threads
 
 Array = np.ndarray[Any, Any]
@@ -118,11 +120,11 @@ class Method(BaseEstimator):
             frame, named=hasattr(self, "feature_names_in_"), costs=self.costs, groups=self.groups, free=self.free
         )
         task = self.make_task(answers)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        train, val, val_answers = self._split(schema, task, frame, answers, eval_set, split_by, seed)
+        rows = _with_answers(schema.encode(frame), task, answers)
+        seed = self._seed(rows)
+        train, val, val_answers = self._split(schema, task, rows, answers, eval_set, split_by, seed)
         device = pick_device(self.device)
-        with threads(1 if device == "cpu" else None), torch.random.fork_rng(devices=[0] if device != "cpu" else []):
-            torch.manual_seed(seed)
+        with threads(1 if device.type == "cpu" else None), own_draws(device, seed):
             policy = self.build(schema.space, task)
             if self.stop is not None:
                 check_rule(self.stop, task, policy)
@@ -130,16 +132,23 @@ class Method(BaseEstimator):
             policy.to(device)
             training = Training(policy, train.to(device), val.to(device), seed, checkpoint, progress)
             self.train(policy, training, task)
-            model = Model(schema, task, policy.to("cpu").eval(), device=device)
+            model = Model(schema, task, policy.to("cpu").eval(), device=str(device))
             model.frontiers[schema.space.costs] = evaluation.frontier(model, val, val_answers)
+            # Used where every loaded model runs, so that both give the same numbers.
+            model = replace(model, device="cpu")
         model.card = self._card(model, training, train, val, val_answers, time.perf_counter() - started)
         self._adopt(model)
         return self
 
+    def _seed(self, rows: Rows) -> int:
+        if self.random_state is None and self.checkpoint_dir is not None:
+            # A run that is to go on must draw the same again: its seed comes from the data.
+            return int.from_bytes(_digest(rows).digest()[:4]) % (2**31 - 1)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
     def _split(
-        self, schema: Schema, task: Task, frame: pd.DataFrame, y: Array, eval_set: Any, split_by: Any, seed: int
+        self, schema: Schema, task: Task, rows: Rows, y: Array, eval_set: Any, split_by: Any, seed: int
     ) -> tuple[Rows, Rows, Array]:
-        rows = _with_answers(schema.encode(frame), task, y)
         if eval_set is not None:
             val_frame, val_y = self._frame(eval_set[0]), self.check_target(eval_set[1])
             check_consistent_length(val_frame, val_y)
@@ -157,14 +166,12 @@ class Method(BaseEstimator):
     ) -> Checkpoint | None:
         if self.checkpoint_dir is None:
             return None
-        facts = [__version__, self.registry_name, self._settings(), schema.to_dict(), task.to_dict(), seed]
-        digest = hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode())
+        settings = {name: value for name, value in self._settings().items() if name != "stop"}
+        facts = [__version__, self.registry_name, settings, schema.to_dict(), task.to_dict(), seed]
+        digest = _digest(train, val)
+        digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
         # Modules of the user's own start from weights that no setting tells.
         digest.update(safetensors.torch.save({k: v.clone() for k, v in policy.state_dict().items()}))
-        for rows in (train, val):
-            for part in (rows.x, rows.present, rows.y):
-                assert part is not None
-                digest.update(part.numpy().tobytes())
         checkpoint = Checkpoint(Path(self.checkpoint_dir), digest.hexdigest()[:16])
         checkpoint.tidy()
         return checkpoint
@@ -197,7 +204,7 @@ class Method(BaseEstimator):
             if isinstance(value, torch.nn.Module):
                 value = {"module": type(value).__name__}
             elif name == "stop" and value is not None:
-                value = {"rule": str(value)}
+                value = {"rule": str(value) if isinstance(value, Rule) else type(value).__name__}
             elif isinstance(value, Mapping):
                 # Pairs, since the keys of a JSON object are texts and positions and labels need not be.
                 value = {"pairs": [[k, list(v) if isinstance(v, (tuple, np.ndarray)) else v] for k, v in value.items()]}
@@ -398,17 +405,29 @@ class RegressorMethod(RegressorMixin, Method):
         return self._answer(X, stop, costs)
 
 
-def pick_device(device: str) -> str:
-    """'auto' takes a GPU where there is one."""
+def pick_device(device: str) -> torch.device:
+    """Where to train; 'auto' takes a GPU where there is one."""
     if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        kind = torch.device(device).type
-    except RuntimeError:
-        raise AskwiseError(f"unknown device {device!r}; allowed: 'auto', 'cpu', 'cuda'") from None
-    if kind == "cuda" and not torch.cuda.is_available():
+        place = torch.device(device)
+    except (RuntimeError, TypeError):
+        place = None
+    if place is None or place.type not in ("cpu", "cuda"):
+        raise AskwiseError(f"unknown device {device!r}; allowed: 'auto', 'cpu', 'cuda', 'cuda:1', ...")
+    if place.type == "cuda" and not torch.cuda.is_available():
         raise AskwiseError(f"device {device!r} was asked for, and torch sees no GPU; use device='auto' or 'cpu'")
-    return device
+    return place
+
+
+def _digest(*tables: Rows) -> Any:
+    """A hash of encoded rows and their answers."""
+    digest = hashlib.sha256()
+    for rows in tables:
+        for part in (rows.x, rows.present, rows.y):
+            assert part is not None
+            digest.update(part.numpy().tobytes())
+    return digest
 
 
 def _with_answers(rows: Rows, task: Task, y: Array) -> Rows:

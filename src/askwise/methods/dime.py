@@ -21,8 +21,9 @@ from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
 from askwise.policy import Belief, Policy
 from askwise.tasks import Task, entropy
+from askwise.training.draws import own_draws
 from askwise.training.loop import Plan, Training, frozen
-from askwise.training.objectives import MaskedPrediction, fixed_draws, random_step
+from askwise.training.objectives import LoseFreeColumns, MaskedPrediction, random_step
 from askwise.training.schedule import batch_size_for, epochs_for, patience_for
 
 LONGEST_EPISODE = 32
@@ -95,7 +96,7 @@ class ValueWarmUp:
         return (self._gaps(rows) * weight).sum() / weight.sum()
 
     def validate(self, rows: Rows) -> Tensor:
-        with fixed_draws(rows.x.device):
+        with own_draws(rows.x.device, seed=0):
             gaps = [self._gaps(batch) for batch in rows.batches(8192) for _ in range(self.validation_draws)]
         return torch.cat(gaps).mean()
 
@@ -237,8 +238,11 @@ class Dime(Method):
             raise AskwiseError(f"dropout must lie in [0, 1), was given {self.dropout!r}")
         if not 0 <= self.epsilon <= 1:
             raise AskwiseError(f"epsilon must lie in [0, 1], was given {self.epsilon!r}")
-        if not self.learning_rate > 0:
-            raise AskwiseError(f"learning_rate must be above 0, was given {self.learning_rate!r}")
+        for name, at_least in (("learning_rate", "above 0"), ("weight_decay", "at least 0")):
+            given = getattr(self, name)
+            number = isinstance(given, (int, float, np.number)) and not isinstance(given, bool)
+            if not number or not (given > 0 if at_least == "above 0" else given >= 0):
+                raise AskwiseError(f"{name} must be a number {at_least}, was given {given!r}")
         if self.scaling not in self.scalings:
             raise AskwiseError(f"unknown scaling {self.scaling!r}; allowed here: {', '.join(map(repr, self.scalings))}")
         if (self.predictor is None) != (self.value is None):
@@ -254,7 +258,8 @@ class Dime(Method):
     def _networks(self, space: FeatureSpace, task: Task) -> Networks:
         if self.predictor is not None and self.value is not None:
             # Modules of the user's own are deep-copied, so that fit never changes what was given.
-            networks = SeparateNetworks(copy.deepcopy(self.predictor), copy.deepcopy(self.value))
+            # Together, so that what they share stays shared.
+            networks = SeparateNetworks(*copy.deepcopy((self.predictor, self.value)))
             _check_shapes(networks, space, task)
             return networks
         n_inputs = space.n_entries + space.n_columns
@@ -271,18 +276,23 @@ class Dime(Method):
         assert isinstance(policy, DimePolicy)
         n_rows = len(training.train)
         batch_size = self.batch_size or batch_size_for(n_rows)
+        pretrain_epochs = self.pretrain_epochs or self.epochs
         space = policy.space
         steps = min(space.n_groups, self.max_steps or LONGEST_EPISODE)
         costs = torch.tensor(space.costs, device=training.train.x.device)
 
-        def plan(epochs: int | None, updates: int) -> Plan:
-            count = epochs or epochs_for(n_rows, batch_size, updates)
-            patience = self.patience or patience_for(count)
-            return Plan(count, batch_size, self.learning_rate, self.weight_decay, patience)
+        training.prepare = LoseFreeColumns(space, training.train.x.device)
 
-        training.stage("predictor", MaskedPrediction(policy, task), plan(self.pretrain_epochs, PRETRAIN_UPDATES))
+        def plan(epochs: int | None, updates: int, keep_best: bool = True) -> Plan:
+            count = epochs or epochs_for(n_rows, batch_size, updates)
+            patience = (self.patience or patience_for(count)) if keep_best else None
+            return Plan(count, batch_size, self.learning_rate, self.weight_decay, patience, keep_best=keep_best)
+
+        training.stage("predictor", MaskedPrediction(policy, task), plan(pretrain_epochs, PRETRAIN_UPDATES))
         with frozen(policy.networks.predictor_parts):
-            training.stage("value", ValueWarmUp(policy, task), plan(self.pretrain_epochs, PRETRAIN_UPDATES))
+            # The squared error of single draws is mostly noise: which epoch has the lowest says little.
+            warm_up = plan(pretrain_epochs, PRETRAIN_UPDATES, keep_best=False)
+            training.stage("value", ValueWarmUp(policy, task), warm_up)
         joint = JointObjective(policy, task, costs, steps, self.epsilon)
         training.stage("joint", joint, plan(self.epochs, JOINT_UPDATES))
 
@@ -290,10 +300,18 @@ class Dime(Method):
 class DimeClassifier(ClassifierMethod, Dime):
     """Asks the group with the most information about a label per cost, and stops when a rule says so.
 
-    costs, groups, free: prices, panels of columns asked together, and columns known from the start. scaling: "bounded"
-    keeps estimates within 0 and the prediction's entropy; "positive" and "none" are for ablation. class_weights:
-    "balanced" or a mapping of label to weight. predictor, value: modules (x, mask) -> outputs and (batch, n_groups)
-    instead of MLPs. stop: the rule used where none is given.
+    costs, groups, free: prices, panels of columns asked together, and columns known from the start.
+    max_steps: questions in a training episode, by default as many as there are groups, 32 at most.
+    hidden, layers, dropout, share_trunk: the networks; predictor, value: modules (x, mask) -> outputs and
+    (batch, n_groups) instead of them.
+    scaling: "bounded" keeps estimates within 0 and the prediction's entropy; "positive" and "none" are for ablation.
+    class_weights: "balanced" or a mapping of label to weight.
+    epochs: passes over the rows in joint training, and in the two stages before it unless pretrain_epochs says
+    otherwise; by default what suits the number of rows, as with batch_size. patience: epochs without improvement
+    after which a stage stops, by default a third of them. learning_rate, weight_decay: of AdamW. epsilon: share of
+    random questions in the first episodes; it falls to 0.
+    stop: the rule used where none is given. validation_fraction: share of the rows held out in fit.
+    checkpoint_dir: a folder for the state after each epoch. device: "auto", "cpu" or "cuda", to train on.
     """
 
     registry_name = "dime-classifier"

@@ -15,6 +15,7 @@ from askwise.methods.base import Method
 from askwise.methods.dime import DimeClassifier, DimeRegressor
 from askwise.model import Model
 from askwise.stopping import parse_rule
+from askwise.training.draws import own_draws
 
 METHODS: dict[str, type[Method]] = {
     "dime-classifier": DimeClassifier,
@@ -52,7 +53,8 @@ def _estimator(path: str | Path, contents: bundle.Contents, modules: dict[str, n
         raise AskwiseError(f"{path} was not trained with a {unused[0]} of your own; load it without {unused[0]}=")
     estimator = METHODS[name](**settings)
     parts = contents.model_parts()
-    policy = estimator.build(parts["schema"].space, parts["task"])
+    with own_draws("cpu", seed=0):
+        policy = estimator.build(parts["schema"].space, parts["task"])
     policy.load_state_dict(contents.weights)
     schema = parts["schema"]
     estimator.n_features_in_ = len(schema.columns)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from askwise.features import Rows
 from askwise.training.checkpoint import Checkpoint, Saved
+from askwise.training.draws import own_draws
 
 SECONDS_UNTOLD = 2.0
 
@@ -32,7 +33,11 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """How long and how fast a stage trains. `averaging` is the decay of the running mean of the weights."""
+    """How long and how fast a stage trains.
+
+    patience: epochs without improvement after which it stops. averaging: the decay of the running mean of the weights.
+    keep_best: end with the weights that validated best; else with the last ones, where validation is mostly noise.
+    """
 
     epochs: int
     batch_size: int
@@ -40,6 +45,7 @@ class Plan:
     weight_decay: float = 0.05
     patience: int | None = None
     averaging: float = 0.99
+    keep_best: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,10 @@ class Progress:
 
 @dataclass
 class Training:
-    """A run of one or more stages over the same rows, that can be killed and go on."""
+    """A run of one or more stages over the same rows, that can be killed and go on.
+
+    `prepare` changes each batch before it is learnt from, on the device.
+    """
 
     policy: nn.Module
     train: Rows
@@ -66,6 +75,7 @@ class Training:
     seed: int
     checkpoint: Checkpoint | None = None
     report: Callable[[Progress], None] | None = None
+    prepare: Callable[[Rows], Rows] = lambda rows: rows
     stages: list[str] = field(default_factory=list)
     history: list[dict[str, float | str]] = field(default_factory=list)
 
@@ -78,8 +88,7 @@ class Training:
             return
         if saved is not None and saved.stage < index:
             saved = None
-        device = self.train.x.device
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        with own_draws(self.train.x.device, self.seed):
             self._optimise(name, index, objective, plan, saved)
 
     def _optimise(self, name: str, index: int, objective: Objective, plan: Plan, saved: Saved | None) -> None:
@@ -87,10 +96,8 @@ class Training:
         average = [p.detach().clone() for p in parameters]
         optimiser = torch.optim.AdamW(parameters, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True)
         best_state = self._state(parameters, average)
-        if saved is None:
-            # What an earlier stage learnt is the first to beat.
-            best, best_epoch, start = self._validate(objective, parameters, average), -1, 0
-        else:
+        best, best_epoch, start = math.inf, 0, 0
+        if saved is not None:
             saved.restore(self.policy, optimiser, average, best_state)
             best, best_epoch, start, self.history = saved.best, saved.best_epoch, saved.epoch + 1, saved.history
         per_epoch, batch_size = even_batches(len(self.train), plan.batch_size)
@@ -102,7 +109,8 @@ class Training:
             torch.manual_seed(hash_seed(self.seed, index, epoch))
             self.policy.train()
             total = torch.zeros((), device=self.train.x.device)
-            for b, (rows, weight) in enumerate(shuffled(self.train, per_epoch, batch_size)):
+            for b, (whole, weight) in enumerate(shuffled(self.train, per_epoch, batch_size)):
+                rows = self.prepare(whole)
                 fraction = (epoch * per_epoch + b) / (plan.epochs * per_epoch)
                 progress.fill_(fraction)
                 for group in optimiser.param_groups:
@@ -119,7 +127,7 @@ class Training:
                     told = time.monotonic()
                     self.report(Progress(name, epoch, plan.epochs, fraction, best))
             validation = self._validate(objective, parameters, average)
-            if validation < best:
+            if validation < best or not plan.keep_best:
                 best, best_epoch = validation, epoch
                 best_state = self._state(parameters, average)
             self.history.append(

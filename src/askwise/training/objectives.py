@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 from torch import Tensor
 
-from askwise.features import Rows
+from askwise.features import FeatureSpace, Rows
 from askwise.policy import Policy
 from askwise.tasks import Task
+from askwise.training.draws import own_draws
 
 
 def random_known(available: Tensor) -> Tensor:
@@ -33,12 +31,23 @@ def random_step(available: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return known, choice, asked, known | torch.zeros_like(known).scatter(1, choice[:, None], asked[:, None])
 
 
-@contextmanager
-def fixed_draws(device: torch.device) -> Iterator[None]:
-    """Draw the same random numbers every time, and leave everybody else's as they were."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(0)
-        yield
+class LoseFreeColumns:
+    """Hide each free column in a tenth of the rows, as if it were missing in the table.
+
+    Whoever uses the model may not know a free column; a network that never saw that would answer nonsense. Columns
+    that are asked are not touched: every state but the last hides some of them anyway.
+    """
+
+    def __init__(self, space: FeatureSpace, device: torch.device, share: float = 0.1) -> None:
+        self.share = share
+        self.free = torch.tensor([group < 0 for group in space.group_of_column], device=device)
+        self.any = any(group < 0 for group in space.group_of_column)
+
+    def __call__(self, rows: Rows) -> Rows:
+        if not self.any:
+            return rows
+        lost = (torch.rand(rows.present.shape, device=rows.present.device) < self.share) & self.free
+        return Rows(rows.x, rows.present & ~lost, rows.available, rows.y)
 
 
 class MaskedPrediction:
@@ -60,7 +69,7 @@ class MaskedPrediction:
     def validate(self, rows: Rows) -> Tensor:
         assert rows.y is not None
         total = torch.zeros((), device=rows.x.device)
-        with fixed_draws(rows.x.device):
+        with own_draws(rows.x.device, seed=0):
             for batch in rows.batches(8192):
                 assert batch.y is not None
                 for _ in range(self.validation_masks):

@@ -1,0 +1,17 @@
+"""Random numbers of one's own: seeded, and everybody else's left as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+
+@contextmanager
+def own_draws(device: torch.device | str, seed: int) -> Iterator[None]:
+    """Draw from a seed inside the block; outside it, torch's random numbers go on as if nothing had happened."""
+    place = torch.device(device)
+    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
