@@ -531,7 +531,7 @@ def test_modules_that_do_not_fit_are_errors(settings, message, iris, fast):
         ({"batch_size": True}, "batch_size must be a whole number"),
         ({"dropout": 1.0}, r"dropout must lie in \[0, 1\), was given 1.0"),
         ({"epsilon": -0.1}, r"epsilon must lie in \[0, 1\]"),
-        ({"learning_rate": 0}, "learning_rate must be above 0"),
+        ({"learning_rate": 0}, "learning_rate must be a number above 0"),
         ({"scaling": "bound"}, "unknown scaling 'bound'; allowed here: 'bounded', 'positive', 'none'"),
         ({"device": "gpu"}, "unknown device 'gpu'"),
         ({"costs": {"x9": 2}}, "unknown column or group in costs: 'x9'"),

@@ -29,8 +29,8 @@ Examples:
 """
 TEST_FRACTION = 0.2
 DRAWN_DIGITS = 10
-# At the default length these take about a minute or more; chosen by the clock alone, never by the test rows.
-SHORTER_EPOCHS = {"digits": 16, "wine": 300}
+# At the default length this takes a minute or more; chosen by the clock alone, never by the test rows.
+SHORTER_EPOCHS = {"digits": 30}
 
 
 def demo(
