@@ -28,7 +28,8 @@ def listed(names: Iterable[object], most: int = 12) -> str:
 
 def unknown_name(what: str, name: object, allowed: Iterable[object]) -> AskwiseError:
     """The error for a name that is not there, with the nearest one that is."""
-    known = [str(a) for a in allowed]
-    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]!r}?" if near else f"allowed: {listed(known)}"
-    return AskwiseError(f"unknown {what} {name!r}; {hint}")
+    known = list(dict.fromkeys(str(a) for a in allowed))
+    folded = {k.casefold(): k for k in known}
+    near = difflib.get_close_matches(str(name).casefold(), folded, n=1, cutoff=0.6)
+    hint = f"did you mean {folded[near[0]]!r}? " if near else ""
+    return AskwiseError(f"unknown {what} {name!r}; {hint}allowed: {listed(known)}")
