@@ -17,7 +17,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="folder that holds digits_split.npz")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--average", type=float, default=8.3, help="average number of features with penalties")
+    parser.add_argument("--average", type=float, default=8.0, help="average number of features with penalties")
     parser.add_argument("--out", default="benchmarks/out")
     args = parser.parse_args()
     data = np.load(args.data / "digits_split.npz")

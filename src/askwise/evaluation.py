@@ -197,25 +197,28 @@ def _rules(
 
 
 def _grid(signal: Array, spent: Array, points: int) -> list[float]:
-    """Thresholds, falling, of a signal (steps, rows) that spread the mean cost of stopping below them."""
-    lowest = np.minimum.accumulate(signal, axis=0)
-    finite = lowest[np.isfinite(lowest)]
-    if not len(finite):
+    """Thresholds, falling, of a signal (steps, rows) that spread the mean cost of stopping below them.
+
+    A row that stops once its signal is below v has paid for every step up to which the signal stayed at v or above;
+    so the steps of all rows, sorted by the lowest signal so far, add up to the exact mean cost at each threshold.
+    """
+    lowest, paid = np.minimum.accumulate(signal, axis=0)[:-1], np.diff(spent, axis=0)
+    counts = (paid > 0) & np.isfinite(lowest)
+    if not counts.any():
         return [0.0]
-    levels = np.unique(np.quantile(finite, np.linspace(0, 1, 40 * points + 1), method="nearest"))
+    order = np.argsort(-lowest[counts], kind="stable")
+    values = lowest[counts][order]
+    cost = np.cumsum(paid[counts][order]) / signal.shape[1]
+    last_of_equals = np.r_[values[1:] != values[:-1], True]
+    cost = np.r_[0.0, cost[last_of_equals]]
     # Just below the values that occur: a threshold that equals a row's value would be met or missed by rounding,
     # and the same row could stop in a batch and go on in a session.
-    levels = np.unique(np.r_[0.0, levels * (1 - 1e-6), finite.max() * 1.001 + 1e-12])[::-1]
-    some = np.linspace(0, signal.shape[1] - 1, min(signal.shape[1], 500)).astype(int)
-    rows = np.arange(len(some))
-    last = len(signal) - 1
-    cost = np.array([spent[np.minimum((lowest[:, some] >= v).sum(0), last), some][rows].mean() for v in levels])
+    levels = np.r_[values[0] * 1.001 + 1e-12, values[last_of_equals] * (1 - 1e-6)]
+    levels[-1] = 0.0
     # Half of them evenly, half in equal ratios: metrics change most where little is spent.
-    least = max(cost[cost > 0].min(initial=np.inf), cost.max() / 1000)
-    wanted = np.r_[
-        np.linspace(0, cost.max(), points // 2), np.geomspace(least, max(cost.max(), least), points - points // 2)
-    ]
-    return [float(levels[i]) for i in np.unique(np.abs(cost[:, None] - wanted).argmin(0))]
+    even, ratios = points // 2, points - points // 2
+    wanted = np.r_[np.linspace(0, cost[-1], even), np.geomspace(max(cost[1], cost[-1] / 1000), cost[-1], ratios)]
+    return [float(levels[k]) for k in np.unique(np.searchsorted(cost, wanted * (1 + 1e-9), side="right") - 1)]
 
 
 def _budgets(prices: tuple[float, ...], points: int) -> list[float]:
