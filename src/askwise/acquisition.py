@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from askwise.features import Rows
 from askwise.policy import Belief, Policy
+from askwise.tasks import entropy
 
 NOTHING_LEFT = "nothing-left"
 
@@ -34,9 +36,19 @@ class Step:
     best: Tensor
     choice: Tensor
 
-    @property
+    # Many rules look at one step: what they share is computed once.
+    @cached_property
     def can_ask(self) -> Tensor:
         return self.best > -torch.inf
+
+    @cached_property
+    def any_open(self) -> Tensor:
+        return self.open.any(1)
+
+    @cached_property
+    def entropy(self) -> Tensor:
+        """H(y | x_S) of the prediction in nats, (batch,); classes only."""
+        return entropy(self.belief.outputs)
 
     @property
     def n_asked(self) -> Tensor:
@@ -90,11 +102,16 @@ def propose(
     return Step(belief, known, open_, spent, costs, values, best, cheap_first[place])
 
 
+def random_open(open_: Tensor) -> Tensor:
+    """A random one of each row's open groups, (batch,), from (batch, groups); any where none is open."""
+    return torch.rand(open_.shape, device=open_.device).masked_fill(~open_, -1).argmax(1)
+
+
 def explore(step: Step, epsilon: Tensor) -> Step:
     """The same step with, at probability epsilon, a random open group for its choice."""
-    keys = torch.rand(step.values.shape, device=step.values.device).masked_fill(~step.open, -1)
-    random = torch.rand(len(keys), device=keys.device) < epsilon
-    return replace(step, choice=torch.where(random, keys.argmax(1), step.choice))
+    other = random_open(step.open)
+    random = torch.rand(len(other), device=other.device) < epsilon
+    return replace(step, choice=torch.where(random, other, step.choice))
 
 
 def walk(
@@ -125,7 +142,7 @@ def rule_name(rule: object) -> str:
 def reasons(rule: StoppingRule | None, step: Step) -> tuple[Tensor, list[str]]:
     """Why each case stops here, as an index into the returned names; -1 where it goes on."""
     names = [NOTHING_LEFT]
-    reason = torch.where(step.open.any(1), -1, 0)
+    reason = torch.where(step.any_open, -1, 0)
     parts = getattr(rule, "parts", () if rule is None else (rule,))
     for part in parts:
         names.append(rule_name(part))

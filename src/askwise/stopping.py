@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from askwise.acquisition import Step, StoppingRule, rule_name
+from askwise.acquisition import Step, StoppingRule
 from askwise.errors import AskwiseError, AskwiseWarning, unknown_name
 from askwise.policy import Policy
-from askwise.tasks import Classification, Task, entropy
+from askwise.tasks import Classification, Task
 
 Frontier = Mapping[str, Any]
 
@@ -105,7 +105,7 @@ class Confidence(Rule):
             )
 
     def stops(self, step: Step) -> Tensor:
-        return entropy(step.belief.outputs) <= self.m
+        return step.entropy <= self.m
 
 
 @dataclass(frozen=True)
@@ -240,19 +240,3 @@ def parse_rule(text: str) -> Rule:
             ) from None
         rules.append(RULES[name.strip()](number))
     return rules[0] if len(rules) == 1 else AnyOf(tuple(rules))
-
-
-__all__ = [
-    "RULES",
-    "AnyOf",
-    "AverageCost",
-    "Budget",
-    "Confidence",
-    "Penalty",
-    "Rule",
-    "check_rule",
-    "parse_rule",
-    "parts_of",
-    "resolve_rule",
-    "rule_name",
-]

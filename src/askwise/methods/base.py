@@ -137,7 +137,7 @@ class Method(BaseEstimator):
             # Used where every loaded model runs, so that both give the same numbers.
             model = replace(model, device="cpu")
         model.card = self._card(model, training, train, val, val_answers, time.perf_counter() - started)
-        self._adopt(model)
+        self.adopt(model)
         return self
 
     def _seed(self, rows: Rows) -> int:
@@ -191,7 +191,7 @@ class Method(BaseEstimator):
             "validation": evaluation.metrics(model.task, everything, evaluation.coded(model.task, val_answers)),
         }
 
-    def _adopt(self, model: Model) -> None:
+    def adopt(self, model: Model) -> None:
         """Make a trained or loaded model this estimator's own."""
         self.model_ = model
 
@@ -366,8 +366,8 @@ class ClassifierMethod(ClassifierMixin, Method):
             raise AskwiseError(f"class_weights must be above 0, was given {dict(given)!r}")
         return weights
 
-    def _adopt(self, model: Model) -> None:
-        super()._adopt(model)
+    def adopt(self, model: Model) -> None:
+        super().adopt(model)
         assert isinstance(model.task, Classification)
         self.classes_ = np.array(model.task.labels)
 

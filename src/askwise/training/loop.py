@@ -80,7 +80,7 @@ class Training:
     history: list[dict[str, float | str]] = field(default_factory=list)
 
     def stage(self, name: str, objective: Objective, plan: Plan) -> None:
-        """Minimise an objective; the policy ends with the best weights on the validation rows."""
+        """Minimise an objective; the policy ends with the weights that the plan keeps, averaged."""
         index = len(self.stages)
         self.stages.append(name)
         saved = None if self.checkpoint is None else self.checkpoint.read()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from askwise.acquisition import random_open
 from askwise.features import FeatureSpace, Rows
 from askwise.policy import Policy
 from askwise.tasks import Task
@@ -26,7 +27,7 @@ def random_step(available: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """A random set, a random open group of it, whether there is one, and the set with that group."""
     known = random_known(available)
     open_ = available & ~known
-    choice = torch.rand(open_.shape, device=open_.device).masked_fill(~open_, -1).argmax(1)
+    choice = random_open(open_)
     asked = open_.any(1)
     return known, choice, asked, known | torch.zeros_like(known).scatter(1, choice[:, None], asked[:, None])
 
