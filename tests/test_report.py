@@ -11,10 +11,14 @@ import pandas as pd
 import pytest
 
 from askwise import AskwiseError, DimeClassifier
+from askwise.calibration import calibration
 from askwise.report import write_report
 
 VOID = {"meta", "img"}
-FILES = {"curve", "cost_curve", "metrics", "selection", "stop_reasons", "paths", "frontier", "index"}
+TABLES = {"curve", "trust", "reliability", "realised"}
+ANY_TASK = {"cost_curve", "metrics", "selection", "stop_reasons", "paths", "frontier", "calibration", "information"}
+OF_NUMBERS = {*TABLES, *ANY_TASK, "index"}
+FILES = {*OF_NUMBERS, "bound", "full_input"}
 
 
 class Page(HTMLParser):
@@ -111,15 +115,55 @@ def test_names_and_labels_of_users_are_text_never_markup(tmp_path):
     y = np.where(X.iloc[:, 0] > 0, "<b>yes</b>", "$no & 'none'")
     model = DimeClassifier(hidden=8, pretrain_epochs=3, epochs=3, random_state=0).fit(X, y)
     page = Page(write_report(model, X, y, tmp_path, bootstrap=0)["index"].read_text(encoding="utf-8"))
-    assert (len(page.all("script")), len(page.all("b")), len(page.all("img"))) == (0, 3, 6)
+    assert (len(page.all("script")), len(page.all("b")), len(page.all("img"))) == (0, 3, 10)
     assert "<script>alert(1)</script>" in page.words
 
 
 def test_a_regression_has_a_report_too(progression, diabetes, tmp_path):
     files = write_report(progression, *diabetes, tmp_path, bootstrap=0)
     words = Page(files["index"].read_text(encoding="utf-8")).words
-    assert set(files) == FILES
+    assert set(files) == OF_NUMBERS
     assert "RMSE (units of y)" in words
+
+
+def test_the_page_tells_the_calibration_of_the_cases(report, page, clinic, new_cases):
+    found = calibration(clinic.model_, clinic.encode(new_cases[0]), new_cases[1])
+    words = "\n".join(page.words)
+    assert re.search(rf"at budget 30.2\s+{found.summary['ece']:.4f}\s", words)
+    numbers = pd.read_csv(report[0]["trust"])
+    assert numbers.to_dict("records") == [{"model": "this", **found.summary}]
+    assert pd.read_csv(report[0]["realised"])["n"].sum() == len(found.questions)
+    assert pd.read_csv(report[0]["reliability"])["n"].sum() == len(new_cases[0])
+
+
+def test_a_second_model_is_drawn_beside_the_first_at_the_same_prices(flowers, iris, fast, tmp_path):
+    second, prices = DimeClassifier(scaling="none", **fast).fit(*iris), [1, 2, 3, 4]
+    alone = write_report(flowers, *iris, tmp_path / "alone", prices, bootstrap=0)
+    both = write_report(flowers, *iris, tmp_path / "both", prices, bootstrap=0, beside=second)
+    assert set(both) == FILES
+    differ = {name for name in FILES if both[name].read_bytes() != alone[name].read_bytes()}
+    assert differ == {"bound", "information", "index", *TABLES - {"curve"}}
+    words = Page(both["index"].read_text(encoding="utf-8")).words
+    assert {"This model", "The second model"} <= set(words)
+    assert pd.read_csv(both["trust"])[["model", "budget"]].to_numpy().tolist() == [["this", 5], ["beside", 5]]
+
+
+def test_a_second_model_of_other_questions_or_answers_writes_nothing(flowers, clinic, cases, iris, fast, tmp_path):
+    X, y = iris
+    named = DimeClassifier(**fast).fit(cases[0], cases[1])
+    for first, data, second, words in [
+        (flowers, (X, y), DimeClassifier(**fast).fit(X[:, :3], y), "other columns: only one of the two has 'x3'"),
+        (
+            flowers,
+            (X, y),
+            DimeClassifier(**fast).fit(X, y == 0),
+            "predicts one of False, True, the first one of 0, 1, 2",
+        ),
+        (clinic, cases, named, "groups its columns otherwise"),
+    ]:
+        with pytest.raises(AskwiseError, match=words):
+            write_report(first, *data, tmp_path / "report", beside=second)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_labels_written_as_fractions_are_the_same_labels(flowers, iris, tmp_path):

@@ -19,6 +19,9 @@ from askwise.tasks import Classification, Task, entropy
 Array = np.ndarray[Any, Any]
 Metric = Callable[[Array, Array, Array], Array]
 
+# Of confidence, of predictions and of estimates: so many bins.
+BINS = 10
+
 
 def _weighted_mean(values: Array, weights: Array) -> Array:
     return (weights @ values) / weights.sum(1)
@@ -39,12 +42,36 @@ def brier(proba: Array, y: Array, weights: Array) -> Array:
     return _weighted_mean(((proba - np.eye(proba.shape[1])[y]) ** 2).sum(1), weights)
 
 
-def expected_calibration_error(proba: Array, y: Array, weights: Array, bins: int = 15) -> Array:
-    """Mean gap between confidence and accuracy over equal-width bins of confidence."""
+def expected_calibration_error(proba: Array, y: Array, weights: Array) -> Array:
+    """Mean gap between confidence and accuracy over ten bins of confidence that hold equally many rows."""
     confidence = proba.max(1)
     gap = (proba.argmax(1) == y) - confidence
-    inside = np.eye(bins)[np.minimum((confidence * bins).astype(int), bins - 1)]
-    return np.abs((weights * gap) @ inside).sum(1) / weights.sum(1)
+    sums = bin_sums(equal_mass_bins(confidence, weights), weights * gap)
+    return np.abs(sums).sum(1) / weights.sum(1)
+
+
+def equal_mass_bins(by: Array, weights: Array) -> Array:
+    """The bin of each row, (draws, rows), counted from 0: rows in rising order of `by`, cut into equal weights.
+
+    Rows with the same value stay together, so that their order does not matter; there may then be fewer bins.
+    """
+    # What differs in its last bits alone is the same value.
+    by = np.round(by / (np.abs(by).max() or 1.0), 12)
+    order = np.argsort(by, kind="stable")
+    is_first = np.r_[True, np.diff(by[order]) > 0]
+    mass = np.add.reduceat(weights[:, order], np.flatnonzero(is_first), axis=1)
+    middle = np.cumsum(mass, axis=1) - mass / 2
+    found = np.minimum(middle * BINS / weights.sum(1, keepdims=True), BINS - 1).astype(np.int64)
+    bins = np.empty(weights.shape, dtype=np.int64)
+    bins[:, order] = found[:, np.cumsum(is_first) - 1]
+    return bins
+
+
+def bin_sums(bins: Array, values: Array) -> Array:
+    """Sums of values (draws, rows) over the rows of each bin, (draws, bins)."""
+    n_draws = len(values)
+    place = bins + BINS * np.arange(n_draws)[:, None]
+    return np.bincount(place.ravel(), values.ravel(), minlength=n_draws * BINS).reshape(n_draws, BINS)
 
 
 def auroc(proba: Array, y: Array, weights: Array) -> Array:

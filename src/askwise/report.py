@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from askwise import case_plots, evaluation, plots, summaries
+from askwise import case_plots, evaluation, plots, report_calibration, summaries
 from askwise._version import __version__
 from askwise.acquisition import StoppingRule
 from askwise.errors import AskwiseError
@@ -23,12 +22,10 @@ from askwise.files import whole_file
 from askwise.methods.base import CIRCUMSTANCES, Method
 from askwise.model import Acquisition, Costs, Model
 from askwise.plots import METRIC_WORDS, metric_text, number_text
-from askwise.report_page import PAGE, Picture, escaped, fold, html_picture, html_table
+from askwise.report_calibration import Trust
+from askwise.report_page import PAGE, Picture, escaped, fold, html_picture, html_table, picture_of
 from askwise.stopping import RULES
 from askwise.tasks import Classification
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Array = np.ndarray[Any, Any]
 
@@ -47,27 +44,33 @@ def write_report(
     costs: Costs = None,
     bootstrap: int = 200,
     progress: Callable[[float], None] | None = None,
+    beside: Method | None = None,
 ) -> dict[str, Path]:
     """Evaluate a fitted estimator and write curve.csv, PNG pictures and index.html, which holds all of them.
 
-    progress: called with the share of the work that is done. Returns the written files by name; nothing is written
-    before everything is ready.
+    progress: called with the share of the work that is done. beside: a second estimator of the same questions, whose
+    estimates are drawn beside those of the first. Returns the written files by name; nothing is written before
+    everything is ready.
     """
     plots.require_matplotlib()
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise AskwiseError(f"{target} is a file; give a folder for the report")
+    if beside is not None:
+        report_calibration.check_beside(estimator.model_, beside.model_)
     tell = progress or _nobody
     table = estimator.curve(X, y, costs, bootstrap, progress=lambda fraction: tell(CURVE_SHARE * fraction))
     findings = _find(estimator, X, y, costs, table)
+    trust = report_calibration.measure(estimator, beside, X, findings.truth, findings.prices)
     pictures: dict[str, Picture] = {}
-    drawings = _drawings(findings)
+    drawings = _drawings(findings) | report_calibration.drawings(trust)
     for i, (name, drawing) in enumerate(drawings.items()):
         pictures[name] = drawing()
         tell(CURVE_SHARE + (1 - CURVE_SHARE) * (i + 1) / len(drawings))
-    contents = {"curve.csv": table.to_csv(index=False).encode()}
+    numbers = {"curve": table} | report_calibration.tables(trust)
+    contents = {f"{name}.csv": part.to_csv(index=False).encode() for name, part in numbers.items()}
     contents |= {f"{name}.png": picture.png for name, picture in pictures.items()}
-    contents["index.html"] = _page(estimator, findings, pictures).encode()
+    contents["index.html"] = _page(estimator, findings, trust, pictures).encode()
     return _write_all(target, contents)
 
 
@@ -177,16 +180,6 @@ def _telling_rows(model: Model, acquired: Acquisition, truth: Array, spread: int
     return rows[np.argsort(acquired.n_asked[rows], kind="stable")]
 
 
-def _picture(figure: Figure, alt: str) -> Picture:
-    from PIL import Image
-
-    drawn, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png")
-    # A drawing needs no more than 256 colours, and is a third of the size with them.
-    Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(small, "png", optimize=True)
-    return Picture(small.getvalue(), alt)
-
-
 def _drawings(f: Findings) -> dict[str, Callable[[], Picture]]:
     """Every picture by name, still to be drawn."""
     metric = summaries.main_metric(f.table)
@@ -198,27 +191,27 @@ def _drawings(f: Findings) -> dict[str, Callable[[], Picture]]:
     others = [name for name in names if name != metric] if len(names) > 2 else names
     earliest = ", ".join(f.selection.index[:3])
     drawings = {
-        "cost_curve": lambda: _picture(
+        "cost_curve": lambda: picture_of(
             plots.cost_curve(f.table, metric),
             f"{label} against mean cost, one line for each rule ({rules}); asking everything reaches {level}.",
         ),
-        "metrics": lambda: _picture(
+        "metrics": lambda: picture_of(
             plots.metric_curves(f.table, others, columns=2),
             f"{', '.join(METRIC_WORDS[name].label for name in others)} against mean cost, one panel each.",
         ),
-        "selection": lambda: _picture(
+        "selection": lambda: picture_of(
             plots.selection_heatmap(f.selection),
             f"Heat map of the share of cases in which each group is known; asked first: {earliest}.",
         ),
-        "stop_reasons": lambda: _picture(plots.stop_reasons(f.reasons), "Bars of why cases stopped under each rule."),
-        "paths": lambda: _picture(
+        "stop_reasons": lambda: picture_of(plots.stop_reasons(f.reasons), "Bars of why cases stopped under each rule."),
+        "paths": lambda: picture_of(
             case_plots.paths(f.paths, f.truth, columns=2),
             f"The prediction after each question, for {f.paths['row'].nunique()} single cases.",
         ),
     }
     table = f.frontier
     if table is not None:
-        drawings["frontier"] = lambda: _picture(
+        drawings["frontier"] = lambda: picture_of(
             plots.frontier(table), f"Mean cost against penalty, and {label} against mean cost."
         )
     return drawings
@@ -318,7 +311,7 @@ def _flat(card: Mapping[str, Any], before: str = "") -> dict[str, object]:
     return facts
 
 
-def _page(estimator: Method, f: Findings, pictures: Mapping[str, Picture]) -> str:
+def _page(estimator: Method, f: Findings, trust: Trust, pictures: Mapping[str, Picture]) -> str:
     metric = summaries.main_metric(f.table)
     main = METRIC_WORDS[metric].label
     intervals = "; in brackets 95% bootstrap intervals" if f"{metric}_low" in f.table else ""
@@ -354,6 +347,7 @@ def _page(estimator: Method, f: Findings, pictures: Mapping[str, Picture]) -> st
             "Cases are numbered from 0, in the order of the data.",
         ),
         frontier=frontier,
+        trust=report_calibration.section(trust, pictures),
         prices=_questions_table(f),
         facts=fold("How it was trained", _facts(estimator, f)),
     )

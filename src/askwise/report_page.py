@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import base64
 import html
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -14,6 +19,17 @@ class Picture:
 
     png: bytes
     alt: str
+
+
+def picture_of(figure: Figure, alt: str) -> Picture:
+    """A figure as a small PNG."""
+    from PIL import Image
+
+    drawn, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png")
+    # A drawing needs no more than 256 colours, and is a third of the size with them.
+    Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(small, "png", optimize=True)
+    return Picture(small.getvalue(), alt)
 
 
 def escaped(value: object) -> str:
@@ -105,11 +121,14 @@ $reasons
 <h2>Single cases</h2>
 $paths
 $frontier
+<h2>Can its numbers be trusted?</h2>
+$trust
 <h2>The model</h2>
 $prices
 $facts
 </main>
-<footer>Made by askwise $version. The numbers of every picture of a curve are in curve.csv beside this page.</footer>
+<footer>Made by askwise $version. The numbers of the curves are in curve.csv beside this page; those that tell
+whether to trust them in trust.csv, reliability.csv and realised.csv.</footer>
 </body>
 </html>
 """

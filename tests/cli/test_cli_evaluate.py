@@ -78,6 +78,49 @@ def test_a_report_is_a_folder_with_the_curve_pictures_and_a_page(run, folder):
     assert list((folder / "report").glob("*.png"))
 
 
+def test_calibration_is_said_and_the_same_with_and_without_a_report(run):
+    pytest.importorskip("matplotlib")
+    said = run("evaluate", "heart.askwise", "test.csv", "--bootstrap", "0").stdout
+    plain, drawn = (
+        json.loads(run("evaluate", "heart.askwise", "test.csv", "--bootstrap", "0", "--json", *more).stdout)
+        for more in ([], ["--report", "report"])
+    )
+    numbers = plain["calibration"]
+    assert numbers == drawn["calibration"]
+    assert numbers["budget"] == pytest.approx(59.5 / 2)
+    assert f"Calibration at budget 29.75: ECE {numbers['ece']:.3f}; a perfect model would show" in said
+    assert f"reduced the loss by {100 * numbers['realised_over_predicted']:.0f} % of what was predicted" in said
+
+
+def test_a_second_model_is_measured_beside_the_first(run, fast):
+    pytest.importorskip("matplotlib")
+    questions = ["--groups", "groups.json", "--free", "age,sex", "--split-by", "patient", "--scaling", "none"]
+    made = run("train", "cases.csv", "--target", "diagnosis", *questions, *fast, "-o", "free.askwise")
+    assert made.exit_code == 0, made.stderr
+    said = run(
+        *("evaluate", "heart.askwise", "test.csv", "--report", "report", "--beside", "free.askwise"),
+        *("--bootstrap", "0", "--json"),
+    )
+    facts = json.loads(said.stdout)
+    assert set(facts["calibration_beside"]) == set(facts["calibration"])
+    assert facts["calibration"]["share_above_entropy"] == 0
+    assert facts["calibration_beside"]["budget"] == facts["calibration"]["budget"]
+
+
+def test_a_second_model_without_a_report_is_an_error(run):
+    said = run("evaluate", "heart.askwise", "test.csv", "--beside", "heart.askwise")
+    assert said.exit_code == 2
+    assert "add --report" in said.stderr
+
+
+def test_a_second_model_of_other_questions_is_an_error(run, folder, fast):
+    run("train", "cases.csv", "--target", "diagnosis", "--drop", "patient,scan", *fast, "-o", "other.askwise")
+    said = run("evaluate", "heart.askwise", "test.csv", "--report", "report", "--beside", "other.askwise")
+    assert said.exit_code == 2
+    assert "other columns: only one of the two has 'scan'" in said.stderr
+    assert not (folder / "report").exists()
+
+
 def test_evaluate_is_silent_when_asked(run):
     said = run("evaluate", "heart.askwise", "test.csv", "--bootstrap", "0", "--quiet")
     assert (said.exit_code, said.output) == (0, "")
@@ -97,3 +140,5 @@ def test_a_number_is_measured_by_rmse(run, fast):
     said = run("evaluate", "t.askwise", "t.csv", "--bootstrap", "0")
     assert "RMSE" in said.stdout
     assert "confidence=" not in said.stdout
+    assert "ECE" not in said.stdout
+    assert "reduced the loss by" in said.stdout

@@ -142,6 +142,21 @@ def test_names_in_brackets_are_shown_as_they_are(run, fast):
     assert "▶ [bold]" in run("ask", "[red]m.askwise", typed="").stdout
 
 
+def test_the_scaling_of_estimates_can_be_chosen(run, fast):
+    arguments = ["train", "cases.csv", "--target", "diagnosis", "--drop", "patient", *fast]
+    assert run(*arguments, "--scaling", "positive").exit_code == 0
+    assert load("cases.askwise").scaling == "positive"
+    assert run(*arguments).exit_code == 0
+    assert load("cases.askwise").scaling == "bounded"
+
+
+@pytest.mark.parametrize(("target", "scaling"), [("diagnosis", "bound"), ("scan", "bounded")])
+def test_a_scaling_that_the_task_does_not_have_is_an_error(run, fast, target, scaling):
+    said = run("train", "cases.csv", "--target", target, "--drop", "patient", "--scaling", scaling, *fast)
+    assert said.exit_code == 2
+    assert f"unknown scaling '{scaling}'; allowed here: " in said.stderr
+
+
 def test_the_same_seed_writes_the_same_weights(run, fast):
     for name in ("one", "two"):
         run("train", "cases.csv", "--target", "diagnosis", "--drop", "patient", *fast, "-o", f"{name}.askwise")

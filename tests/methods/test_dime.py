@@ -14,8 +14,13 @@ from torch import nn
 from askwise import AskwiseError, Budget, Confidence, DimeClassifier, DimeRegressor, Penalty
 from askwise.features import FeatureSpace, Rows
 from askwise.methods.dime import JointObjective
+from askwise.methods.registry import load
+from askwise.networks.dropout import Dropout
+from askwise.networks.mlp import Mlp
 from askwise.tasks import Classification, Regression, entropy
 from askwise.training.loop import Training
+from askwise.training.objectives import losses_as_used
+from askwise.training.schedule import dropout_for
 
 TASKS = {"classification": Classification((0, 1, 2)), "regression": Regression(5.0, 4.0)}
 # Five columns in four groups, one of them a panel of two; a sixth column is free.
@@ -124,7 +129,8 @@ def test_a_free_column_is_revealed_in_every_state_where_it_is_present():
     policy.register_forward_pre_hook(lambda _, args: masks.append(args[1]))
     objective = JointObjective(policy, task, torch.tensor(SPACE.costs), n_steps=2, epsilon=0.5)
     objective.loss(rows, torch.ones(50), torch.tensor(0.0))
-    assert len(masks) == 3
+    # Two steps, then the flat pass twice: to learn from, and without dropout for the targets.
+    assert len(masks) == 4
     for mask in masks:
         assert torch.equal(mask[:, 5], rows.present[:, 5].repeat(len(mask) // 50))
 
@@ -294,7 +300,7 @@ def test_joint_training_starts_from_the_pre_trained_predictor(share_trunk, iris,
     model = Watched(share_trunk=share_trunk, **fast).fit(*iris)
     (_, _, first, pretrained), _, (_, _, start, _) = model.stages_
     value = "networks.value_head" if share_trunk else "networks.value"
-    for name, weight in start.state_dict().items():
+    for name, weight in start.named_parameters():
         if name.startswith(value):
             assert torch.equal(first.state_dict()[name], pretrained.state_dict()[name])
         else:
@@ -581,3 +587,41 @@ def test_positions_and_a_sequence_of_costs_work_on_arrays(iris, fast):
     assert {tuple(sorted(order)) for order in acquired.order} == {("petal", "x1")}
     assert model.acquire(X, stop=Budget(2)).order == [["petal"]] * len(X)
     assert set(acquired.spent) == {7.0}
+
+
+def test_targets_of_the_values_come_from_the_predictor_without_dropout():
+    task = TASKS["classification"]
+    policy, rows = make_policy(task, dropout=0.9), make_rows(task, n=200)
+    policy.train()
+    mask = policy.mask(rows.available, rows.present)
+    found = losses_as_used(policy, task, rows.x, mask, rows.y)
+    assert policy.training
+    assert torch.equal(found, losses_as_used(policy, task, rows.x, mask, rows.y))
+    policy.eval()
+    assert torch.equal(found, task.loss(policy(rows.x, mask).outputs, rows.y))
+
+
+def test_dropout_follows_the_number_of_rows_unless_it_is_given(iris, fast):
+    def dropouts(**settings):
+        model = DimeClassifier(**{**fast, "epochs": 1, "pretrain_epochs": 1, **settings}).fit(*iris)
+        return {m.p for m in model.model_.policy.modules() if isinstance(m, Dropout)}
+
+    assert dropouts() == {dropout_for(120)}
+    assert dropouts(dropout=0.45) == {0.45}
+
+
+def test_dropout_inside_modules_of_ones_own_stays_as_it_was(iris, fast):
+    own = {"predictor": Mlp(8, 16, 3, dropout=0.7), "value": Mlp(8, 16, 4, dropout=0.6)}
+    model = DimeClassifier(**{**fast, "epochs": 1, "pretrain_epochs": 1, **own}).fit(*iris)
+    assert {m.p for m in model.model_.policy.modules() if isinstance(m, Dropout)} == {0.7, 0.6}
+
+
+def test_the_temperature_is_fitted_saved_and_loaded(iris, fast, tmp_path):
+    X, y = iris
+    model = DimeClassifier(**{**fast, "epochs": 60, "pretrain_epochs": 60, "hidden": 64}).fit(X, y)
+    temperature = float(model.model_.policy.temperature)
+    assert temperature != 1
+    model.save(tmp_path / "iris.askwise")
+    loaded = load(tmp_path / "iris.askwise")
+    assert float(loaded.model_.policy.temperature) == temperature
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))

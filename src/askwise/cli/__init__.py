@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from askwise._version import __version__
-from askwise.cli import ask, demo, evaluate, info, train
+from askwise.cli import ask, demo, evaluate, info, train, verify
 
 app = typer.Typer(
     add_completion=False,
@@ -24,6 +24,7 @@ Examples:
   askwise train cases.csv --target diagnosis --costs costs.csv --free age,sex -o heart.askwise
   askwise evaluate heart.askwise test.csv --report report/
   askwise ask heart.askwise --stop average-cost=40
+  askwise verify
 """,
 )
 app.command(epilog=demo.EXAMPLES)(demo.demo)
@@ -31,6 +32,7 @@ app.command(epilog=train.EXAMPLES)(train.train)
 app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command(epilog=ask.EXAMPLES)(ask.ask)
 app.command(epilog=info.EXAMPLES)(info.info)
+app.command(epilog=verify.EXAMPLES)(verify.verify)
 
 
 def _version(wanted: bool) -> None:

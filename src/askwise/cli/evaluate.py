@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,7 @@ EXAMPLES = """\b
 Examples:
   askwise evaluate heart.askwise test.csv
   askwise evaluate heart.askwise test.csv --report report/
+  askwise evaluate heart.askwise test.csv --report report/ --beside unbounded.askwise
   askwise evaluate heart.askwise test.csv --costs other-prices.csv --json > numbers.json
 """
 
@@ -37,6 +39,14 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FOLDER", help="Write the curves as CSV and pictures, and one HTML page, here."),
     ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL",
+            help="A second model of the same questions, for example trained with --scaling none; the report draws its "
+            "estimates beside these.",
+        ),
+    ] = None,
     bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Draws for the 95 % intervals; 0 for none.")] = 200,
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
@@ -47,6 +57,8 @@ def evaluate(
     not use are ignored.
     """
     with command(as_json, quiet) as out:
+        if beside is not None and report is None:
+            raise AskwiseError(f"--beside {beside} is drawn in a report, and none was asked for; add --report FOLDER")
         if report is not None:
             check_folder_can_be_written(report)
         with busy(out, f"Reading {model.name} and {cases.name}"):
@@ -55,12 +67,15 @@ def evaluate(
 
             prices = None if costs is None else read_costs(costs)
             estimator = load(model)
+            second = None if beside is None else load(beside)
             frame = read_table(cases)
         X, y = tables.apart(frame, target or _target(estimator, model), out)
         X = tables.aligned(X, estimator.model_.schema, cases, out)
         labels = tables.as_labels(y, estimator.model_.task)
-        curve, files = measured(out, estimator, X, labels, prices, bootstrap, report)
+        curve, files = measured(out, estimator, X, labels, prices, bootstrap, report, second)
+        trust = calibrated(out, estimator, X, labels, prices, files)
         out.say(curve_table(f"{model} on the {len(X)} rows of {cases}", curve))
+        out.say("", *_trust_lines(trust["this"]))
         if report is not None:
             out.say(f"Report: {files.get('index.html', report)}")
         out.result(
@@ -70,6 +85,8 @@ def evaluate(
                 "rows": len(X),
                 "curve": curve.to_dict("records"),
                 "area_under_curve": areas(curve),
+                "calibration": trust["this"],
+                **({"calibration_beside": trust["beside"]} if second is not None else {}),
                 "files": {name: str(path) for name, path in files.items()},
             }
         )
@@ -83,7 +100,14 @@ def _target(estimator: Any, model: Path) -> str:
 
 
 def measured(
-    out: Out, estimator: Any, X: Any, y: Any, costs: dict[str, float] | None, bootstrap: int, report: Path | None
+    out: Out,
+    estimator: Any,
+    X: Any,
+    y: Any,
+    costs: dict[str, float] | None,
+    bootstrap: int,
+    report: Path | None,
+    beside: Any = None,
 ) -> tuple[pd.DataFrame, dict[str, Path]]:
     """The curve and, where a folder is given, the files of the report."""
     with fraction_progress(out, "Asking every row") as progress:
@@ -93,9 +117,41 @@ def measured(
 
         from askwise.report import write_report
 
-        written = write_report(estimator, X, y, report, costs=costs, bootstrap=bootstrap, progress=progress)
+        written = write_report(estimator, X, y, report, costs, bootstrap, progress, beside)
         files = {path.name: path for path in written.values()}
         return pd.read_csv(files["curve.csv"]), files
+
+
+def calibrated(
+    out: Out, estimator: Any, X: Any, y: Any, costs: dict[str, float] | None, files: dict[str, Path]
+) -> dict[str, dict[str, float]]:
+    """How far the model's numbers can be trusted: from the report where there is one, with the second model's."""
+    import pandas as pd
+
+    if "trust.csv" in files:
+        records = pd.read_csv(files["trust.csv"]).to_dict("records")
+        return {str(record.pop("model")): record for record in records}
+    from askwise.calibration import calibration
+
+    with busy(out, "Comparing what it says with what is true"):
+        found = calibration(estimator.model_, estimator.encode(X), estimator.check_target(y), costs)
+    return {"this": found.summary}
+
+
+def _trust_lines(trust: dict[str, float]) -> list[str]:
+    lines = []
+    if "ece" in trust:
+        lines.append(
+            f"Calibration at budget {show.short(trust['budget'])}: ECE {trust['ece']:.3f}; a perfect model would show "
+            f"{trust['ece_if_perfect']:.3f} on these rows."
+        )
+    kept = trust.get("realised_over_predicted", math.nan)
+    if math.isfinite(kept):
+        lines.append(
+            f"Questions up to budget {show.short(trust['budget'])} reduced the loss by {100 * kept:.0f} % of what was "
+            "predicted."
+        )
+    return lines
 
 
 def areas(curve: pd.DataFrame) -> dict[str, dict[str, float]]:

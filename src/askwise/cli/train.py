@@ -52,6 +52,7 @@ class Settings:
     pretrain_epochs: int | None = None
     checkpoint: Path | None = None
     class_weights: str | None = None
+    scaling: str | None = None
 
     def arguments(self) -> dict[str, Any]:
         given = {
@@ -60,6 +61,7 @@ class Settings:
             "pretrain_epochs": self.pretrain_epochs,
             "checkpoint_dir": self.checkpoint,
             "class_weights": self.class_weights,
+            "scaling": self.scaling,
         }
         return {"random_state": self.seed, "device": self.device} | {k: v for k, v in given.items() if v is not None}
 
@@ -91,6 +93,14 @@ def train(
     ),
     class_weights: Annotated[
         str | None, typer.Option(metavar="balanced", help="Weigh rare classes up while learning.")
+    ] = None,
+    scaling: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="How estimates of information are kept in range: bounded by 0 and the prediction's entropy (classes "
+            "only, the default there), positive (the default for a number) or none. To compare.",
+        ),
     ] = None,
     hidden: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Width of the networks' hidden layers.")
@@ -124,7 +134,7 @@ def train(
         _check_places(path, cases, checkpoint)
         if checkpoint is not None:
             out.when_interrupted = "Stopped. Run the same command again to go on from the last epoch."
-        settings = Settings(seed, device, hidden, epochs, pretrain_epochs, checkpoint, class_weights)
+        settings = Settings(seed, device, hidden, epochs, pretrain_epochs, checkpoint, class_weights, scaling)
         with busy(out, f"Reading {cases.name}"):
             from askwise.data.files import read_costs, read_mapping, read_table
 

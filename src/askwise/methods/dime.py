@@ -17,14 +17,16 @@ from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, Method, RegressorMethod
 from askwise.model import Costs
+from askwise.networks.dropout import set_dropout
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
 from askwise.policy import Belief, Policy
-from askwise.tasks import Task, entropy
+from askwise.tasks import Classification, Task, entropy
 from askwise.training.draws import own_draws
 from askwise.training.loop import Plan, Training, frozen
-from askwise.training.objectives import LoseFreeColumns, MaskedPrediction, random_step
-from askwise.training.schedule import batch_size_for, epochs_for, patience_for
+from askwise.training.objectives import LoseFreeColumns, MaskedPrediction, losses_as_used, random_step
+from askwise.training.schedule import batch_size_for, dropout_for, epochs_for, patience_for
+from askwise.training.temperature import fit_temperature
 
 LONGEST_EPISODE = 32
 PRETRAIN_UPDATES = 1700
@@ -34,21 +36,25 @@ FIRST_VALUE = -2.0
 
 
 class DimePolicy(Policy):
-    """Predictor f(x_S) and value network v(x_S), one score a group in the units of the loss."""
+    """Predictor f(x_S) and value network v(x_S), one score a group in the units of the loss.
+
+    Logits are divided by `temperature`, 1 until the end of training.
+    """
 
     unit: Tensor
+    temperature: Tensor
 
     def __init__(self, space: FeatureSpace, task: Task, networks: Networks, scaling: str) -> None:
         super().__init__(space)
         self.networks = networks
         self.scaling = scaling
         self.register_buffer("unit", torch.tensor(task.unit), persistent=False)
+        self.register_buffer("temperature", torch.tensor(1.0))
         self.is_regression = task.kind == "regression"
 
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> Belief:
         outputs, raw = self.networks(self.hide(x, mask), mask, scores)
-        if self.is_regression:
-            outputs = outputs * self.unit.sqrt()
+        outputs = outputs * self.unit.sqrt() if self.is_regression else outputs / self.temperature
         return Belief(outputs, None if raw is None else self._scale(raw, outputs))
 
     def _scale(self, raw: Tensor, outputs: Tensor) -> Tensor:
@@ -75,21 +81,16 @@ class ValueWarmUp:
     def _gaps(self, rows: Rows) -> Tensor:
         """Squared error of the value of a random step of each row, in units of the loss."""
         known, choice, asked, known_next = random_step(rows.available)
-        gain = self._losses(rows, known) - self._losses(rows, known_next)
-        belief = self.policy(rows.x, self.policy.mask(known, rows.present))
+        mask = self.policy.mask(known, rows.present)
+        gain = self._losses(rows, mask) - self._losses(rows, self.policy.mask(known_next, rows.present))
+        belief = self.policy(rows.x, mask)
         assert belief.scores is not None
         score = belief.scores.gather(1, choice[:, None])[:, 0]
         return ((score - gain) / self.task.unit) ** 2 * asked
 
-    @torch.no_grad()
-    def _losses(self, rows: Rows, known: Tensor) -> Tensor:
-        """Losses of the predictor as it will be used: without dropout."""
+    def _losses(self, rows: Rows, mask: Tensor) -> Tensor:
         assert rows.y is not None
-        training = self.policy.training
-        self.policy.eval()
-        outputs = self.policy(rows.x, self.policy.mask(known, rows.present), scores=False).outputs
-        self.policy.train(training)
-        return self.task.loss(outputs, rows.y)
+        return losses_as_used(self.policy, self.task, rows.x, mask, rows.y)
 
     def loss(self, rows: Rows, weight: Tensor, progress: Tensor) -> Tensor:
         del progress
@@ -140,9 +141,9 @@ class JointObjective:
         n_states, n_rows = known.shape[:2]
         present = rows.present.expand(n_states, -1, -1).flatten(0, 1)
         mask = self.policy.mask(known.flatten(0, 1), present)
-        belief = self.policy(rows.x.repeat(n_states, 1), mask)
+        x, y = rows.x.repeat(n_states, 1), rows.y.repeat(n_states)
+        belief = self.policy(x, mask)
         assert belief.scores is not None
-        y = rows.y.repeat(n_states)
 
         # A state that no question led to repeats the one before: it counts once.
         first = torch.ones_like(asked[:1])
@@ -150,12 +151,16 @@ class JointObjective:
         predictor = self.task.training_loss(belief.outputs, y) / self.task.unit
         predictor = (predictor.view(n_states, n_rows) * led_to).sum() / led_to.sum()
 
-        losses = self.task.loss(belief.outputs.detach(), y).view(n_states, n_rows)
-        gain = self._of_steps(losses[:-1] - losses[1:])
+        gain = self._of_steps(self._gains(x, mask, y, n_states))
         scores = self._of_steps(belief.scores.view(n_states, n_rows, -1)[:-1]).gather(2, choice[..., None])[..., 0]
         counted = asked.to(weight.dtype) * weight
         value = (((scores - gain) / self.task.unit) ** 2 * counted).sum() / counted.sum().clamp_min(1)
         return predictor + value
+
+    def _gains(self, x: Tensor, mask: Tensor, y: Tensor, n_states: int) -> Tensor:
+        """How much lower the loss of each state is than that of the one before, (states - 1, batch)."""
+        losses = losses_as_used(self.policy, self.task, x, mask, y).view(n_states, -1)
+        return losses[:-1] - losses[1:]
 
     def _of_steps(self, states: Tensor) -> Tensor:
         """All but the place where the episode ends and the random set begins: no question leads over it."""
@@ -186,7 +191,7 @@ class Dime(Method):
         max_steps: int | None = None,
         hidden: int = 128,
         layers: int = 2,
-        dropout: float = 0.3,
+        dropout: float | None = None,
         share_trunk: bool = False,
         scaling: str = "positive",
         predictor: nn.Module | None = None,
@@ -234,7 +239,7 @@ class Dime(Method):
         for name in ("max_steps", "pretrain_epochs", "epochs", "batch_size", "patience"):
             if getattr(self, name) is not None:
                 _whole(name, getattr(self, name))
-        if not 0 <= self.dropout < 1:
+        if self.dropout is not None and not 0 <= self.dropout < 1:
             raise AskwiseError(f"dropout must lie in [0, 1), was given {self.dropout!r}")
         if not 0 <= self.epsilon <= 1:
             raise AskwiseError(f"epsilon must lie in [0, 1], was given {self.epsilon!r}")
@@ -263,14 +268,15 @@ class Dime(Method):
             _check_shapes(networks, space, task)
             return networks
         n_inputs = space.n_entries + space.n_columns
+        dropout = self.dropout or 0.0
         if self.share_trunk:
-            trunk = MlpTrunk(n_inputs, self.hidden, self.layers, self.dropout)
+            trunk = MlpTrunk(n_inputs, self.hidden, self.layers, dropout)
             head = nn.Linear(self.hidden, space.n_groups)
             nn.init.constant_(head.bias, FIRST_VALUE)
             return SharedNetworks(trunk, nn.Linear(self.hidden, task.n_outputs), head)
-        value = Mlp(n_inputs, self.hidden, space.n_groups, self.layers, self.dropout)
+        value = Mlp(n_inputs, self.hidden, space.n_groups, self.layers, dropout)
         nn.init.constant_(value.head.bias, FIRST_VALUE)
-        return SeparateNetworks(Mlp(n_inputs, self.hidden, task.n_outputs, self.layers, self.dropout), value)
+        return SeparateNetworks(Mlp(n_inputs, self.hidden, task.n_outputs, self.layers, dropout), value)
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, DimePolicy)
@@ -281,6 +287,8 @@ class Dime(Method):
         steps = min(space.n_groups, self.max_steps or LONGEST_EPISODE)
         costs = torch.tensor(space.costs, device=training.train.x.device)
 
+        if self.dropout is None and self.predictor is None:
+            set_dropout(policy, dropout_for(n_rows))
         training.prepare = LoseFreeColumns(space, training.train.x.device)
 
         def plan(epochs: int | None, updates: int, keep_best: bool = True) -> Plan:
@@ -295,6 +303,8 @@ class Dime(Method):
             training.stage("value", ValueWarmUp(policy, task), warm_up)
         joint = JointObjective(policy, task, costs, steps, self.epsilon)
         training.stage("joint", joint, plan(self.epochs, JOINT_UPDATES))
+        if isinstance(task, Classification):
+            policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps))
 
 
 class DimeClassifier(ClassifierMethod, Dime):
@@ -302,8 +312,8 @@ class DimeClassifier(ClassifierMethod, Dime):
 
     costs, groups, free: prices, panels of columns asked together, and columns known from the start.
     max_steps: questions in a training episode, by default as many as there are groups, 32 at most.
-    hidden, layers, dropout, share_trunk: the networks; predictor, value: modules (x, mask) -> outputs and
-    (batch, n_groups) instead of them.
+    hidden, layers, dropout, share_trunk: the networks, dropout by default less the more rows there are; predictor,
+    value: modules (x, mask) -> outputs and (batch, n_groups) instead of them.
     scaling: "bounded" keeps estimates within 0 and the prediction's entropy; "positive" and "none" are for ablation.
     class_weights: "balanced" or a mapping of label to weight.
     epochs: passes over the rows in joint training, and in the two stages before it unless pretrain_epochs says
@@ -325,7 +335,7 @@ class DimeClassifier(ClassifierMethod, Dime):
         max_steps: int | None = None,
         hidden: int = 128,
         layers: int = 2,
-        dropout: float = 0.3,
+        dropout: float | None = None,
         share_trunk: bool = False,
         scaling: str = "bounded",
         class_weights: Mapping[Any, float] | str | None = None,

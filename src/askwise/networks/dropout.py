@@ -30,3 +30,10 @@ class Dropout(nn.Module):
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
+
+
+def set_dropout(module: nn.Module, p: float) -> None:
+    """Give every dropout inside a module this probability."""
+    for part in module.modules():
+        if isinstance(part, Dropout):
+            part.p = p

@@ -218,6 +218,17 @@ def frozen(modules: list[nn.Module]) -> Iterator[None]:
 
 
 @contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Run a module as it will be used, without dropout, and put it back into the mode it was in."""
+    before = module.training
+    module.eval()
+    try:
+        yield
+    finally:
+        module.train(before)
+
+
+@contextmanager
 def threads(count: int | None) -> Iterator[None]:
     """Run with a number of CPU threads; small networks lose time, and repeatability, to a second one."""
     before = torch.get_num_threads()

@@ -10,6 +10,7 @@ from askwise.features import FeatureSpace, Rows
 from askwise.policy import Policy
 from askwise.tasks import Task
 from askwise.training.draws import own_draws
+from askwise.training.loop import evaluating
 
 
 def random_known(available: Tensor) -> Tensor:
@@ -30,6 +31,13 @@ def random_step(available: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     choice = random_open(open_)
     asked = open_.any(1)
     return known, choice, asked, known | torch.zeros_like(known).scatter(1, choice[:, None], asked[:, None])
+
+
+@torch.no_grad()
+def losses_as_used(policy: Policy, task: Task, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:
+    """Losses of the predictor as it will be used: without dropout, whose noise hides what an answer is worth."""
+    with evaluating(policy):
+        return task.loss(policy(x, mask, scores=False).outputs, y)
 
 
 class LoseFreeColumns:

@@ -56,10 +56,10 @@ class Gaussian(Distribution):
 
 
 def gaussian() -> Gaussian:
-    """Eight correlated columns, neighbours most, a linear answer and some noise."""
-    weights = np.array([1.0, -0.8, 0.6, 0.6, -0.4, 0.8, 0.4, 0.5])
+    """Six correlated columns, neighbours most, a linear answer and some noise."""
+    weights = np.array([1.0, -0.8, 0.6, 0.6, -0.4, 0.8])
     n = len(weights)
     inner = 0.4 ** np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     across = inner @ weights
-    noise = 0.5
+    noise = 0.2
     return Gaussian(np.block([[inner, across[:, None]], [across[None], np.array([[weights @ across + noise]])]]))

@@ -1,0 +1,242 @@
+"""Numbers that tell whether a model's own numbers can be trusted: its confidence, and its estimates of information."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from askwise.acquisition import walk
+from askwise.evaluation import bin_sums, coded, equal_mass_bins, expected_calibration_error
+from askwise.features import Rows
+from askwise.model import Costs, Model
+from askwise.stopping import Budget
+from askwise.tasks import Classification, Task, entropy
+
+Array = np.ndarray[Any, Any]
+
+# The paper looks at predictions after this many questions.
+QUESTIONS = 15
+# Questions asked along whole paths: more would not change their means, and fill the memory.
+MOST_ROWS = 10_000
+MOST_RECORDS = 1_000_000
+# Standard errors from the mean to either end of a 95 % interval.
+Z = 1.96
+BARS = 40
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a model said of some rows, and what was true.
+
+    at_budget, everything: probabilities (rows, classes) or predictions (rows,), at the budget and with everything
+    known; truth: positions of labels, or numbers; questions: as from `realised`, None where scores are only an order.
+    """
+
+    task: Task
+    budget: float
+    at_budget: Array
+    everything: Array
+    truth: Array
+    questions: pd.DataFrame | None
+
+    @cached_property
+    def summary(self) -> dict[str, float]:
+        """The numbers in short; of a regression those of the estimates only."""
+        numbers = {"budget": self.budget}
+        if isinstance(self.task, Classification):
+            numbers |= {
+                "ece": _ece(self.at_budget, self.truth),
+                "ece_if_perfect": perfect_ece(self.at_budget),
+                "ece_everything": _ece(self.everything, self.truth),
+                "ece_everything_if_perfect": perfect_ece(self.everything),
+            }
+        return numbers | ({} if self.questions is None else estimates_summary(self.questions))
+
+
+def calibration(model: Model, rows: Rows, y: Array, costs: Costs = None) -> Calibration:
+    """What a model says of some rows at `telling_budget`, on the way to it, and with everything known."""
+    prices = model.costs(costs)
+    truth = coded(model.task, y)
+    rule = Budget(telling_budget(prices))
+    trace = model.trace(rows, [rule], prices, walked_by=rule)
+    outputs, _, _ = trace.at(trace.stops[0].at)
+    most = max(1, min(len(rows), MOST_ROWS, MOST_RECORDS // len(prices)))
+    some = np.linspace(0, len(rows) - 1, most).astype(int)
+    return Calibration(
+        model.task,
+        rule.k,
+        model.task.decode(outputs),
+        model.task.decode(model.outputs(rows)),
+        truth,
+        realised(model, rows, y, rule.k, costs, some) if model.policy.is_information else None,
+    )
+
+
+def telling_budget(prices: Sequence[float]) -> float:
+    """A budget at which much, but not everything, is known: the worth of 15 questions, or half of few.
+
+    Equal prices give a whole number of questions.
+    """
+    n_questions = QUESTIONS if len(prices) > QUESTIONS else len(prices) / 2
+    if len(set(prices)) == 1:
+        n_questions = np.ceil(n_questions)
+    return float(sum(prices) * n_questions / len(prices))
+
+
+# Predictions
+
+
+def _ece(proba: Array, truth: Array) -> float:
+    return float(expected_calibration_error(proba, truth, np.ones((1, len(truth))))[0])
+
+
+def perfect_ece(proba: Array, draws: int = 200, seed: int = 0) -> float:
+    """The mean ECE of a perfect model with these predictions: 0 only on endless rows.
+
+    Labels are drawn from the probabilities; all that ECE sees of them is whether the likeliest one came.
+    """
+    confidence = proba.max(1)
+    rng = np.random.default_rng(seed)
+    bins = equal_mass_bins(confidence, np.ones((1, len(confidence))))
+    gaps = (((rng.random(len(confidence)) < confidence) - confidence)[None] for _ in range(draws))
+    return float(np.mean([np.abs(bin_sums(bins, gap)).sum() for gap in gaps]) / len(confidence))
+
+
+def reliability(proba: Array, truth: Array) -> pd.DataFrame:
+    """Mean confidence and accuracy, with its 95 % interval from low to high, of the n rows in each bin of the ECE."""
+    confidence, right = proba.max(1), (proba.argmax(1) == truth).astype(float)
+    n, means = _binned(confidence, confidence=confidence, accuracy=right)
+    low, high = _wilson(means["accuracy"].to_numpy(), n)
+    return pd.DataFrame({"n": n, **means, "low": low, "high": high})
+
+
+def _binned(by: Array, **values: Array) -> tuple[Array, pd.DataFrame]:
+    """Rows in each bin of `by` that holds any, and the means of values there."""
+    ones = np.ones((1, len(by)))
+    bins = equal_mass_bins(by, ones)
+    n = bin_sums(bins, ones)[0]
+    held = n > 0
+    means = {name: bin_sums(bins, v[None])[0][held] / n[held] for name, v in values.items()}
+    return n[held].astype(int), pd.DataFrame(means)
+
+
+def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
+    """Wilson's 95 % interval of a share of n rows, which is never empty, even at 0 and 1."""
+    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    half = Z * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+
+
+def number_reliability(prediction: Array, truth: Array) -> pd.DataFrame:
+    """Mean prediction against mean truth in ten equal bins of the prediction, with a 95 % interval of the mean."""
+    n, means = _binned(prediction, prediction=prediction, truth=truth, square=truth**2)
+    spread = np.sqrt(np.maximum(means.pop("square") - means["truth"] ** 2, 0) / np.maximum(n - 1, 1))
+    low, high = (means["truth"] + sign * Z * spread for sign in (-1, 1))
+    return pd.DataFrame({"n": n, **means, "low": low, "high": high})
+
+
+def confidence_counts(proba: Array, truth: Array) -> pd.DataFrame:
+    """How many rows have which confidence: each bar's ends, low and high, and its rows that are right and wrong."""
+    confidence, is_right = proba.max(1), proba.argmax(1) == truth
+    edges = np.linspace(0, 1, BARS + 1)
+    right, wrong = (np.histogram(confidence[which], edges)[0] for which in (is_right, ~is_right))
+    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "right": right, "wrong": wrong})
+
+
+# Estimates of information
+
+
+@torch.no_grad()
+def realised(
+    model: Model, rows: Rows, y: Array, budget: float, costs: Costs = None, which: Array | None = None
+) -> pd.DataFrame:
+    """What each question on the greedy path up to a budget promised, and what its answer brought.
+
+    which: positions of rows (default: all). One record a question: row, step (from 1), asked, predicted (its estimated
+    information), largest (the largest estimate of any open group), loss_reduction; of classes also entropy, that of
+    the prediction before asking, and entropy_reduction. Losses are cross entropy in nats, or squared errors.
+    """
+    chosen = np.arange(len(rows)) if which is None else which
+    prices = model.cost_tensor(model.costs(costs))
+    n_groups = len(prices)
+    answers = model.task.encode(y)
+    parts = []
+    for start in range(0, len(chosen), 4096):
+        some = torch.from_numpy(chosen[start : start + 4096])
+        batch, target = model.place(rows.take(some)), answers[some].to(model.device)
+        states: dict[str, list[Array]] = {}
+        for step in walk(model.running_policy, batch, prices, n_groups + 1, Budget(budget)):
+            assert step.belief.scores is not None
+            scores = step.belief.scores.clamp_min(0)
+            found = {
+                "asks": step.can_ask,
+                "group": step.choice,
+                "predicted": scores.gather(1, step.choice[:, None])[:, 0],
+                "largest": scores.masked_fill(~step.open, 0).max(1).values,
+                "loss": model.task.loss(step.belief.outputs, target),
+            }
+            if isinstance(model.task, Classification):
+                found["entropy"] = entropy(step.belief.outputs)
+            for name, values in found.items():
+                states.setdefault(name, []).append(values.cpu().numpy())
+            if not bool(step.can_ask.any()):
+                break
+        parts.append(_records({name: np.stack(v) for name, v in states.items()}, some.numpy(), model))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _records(states: dict[str, Array], rows: Array, model: Model) -> pd.DataFrame:
+    """One record for each question that was asked, row by row, from states (steps + 1, rows)."""
+    position, step = np.nonzero(states["asks"][:-1].T)
+    at, after = (step, position), (step + 1, position)
+    names = np.array(model.schema.space.names, dtype=object)
+    table = {"row": rows[position], "step": step + 1, "asked": names[states["group"][at]]}
+    table |= {name: states[name][at] for name in ("predicted", "largest", "entropy") if name in states}
+    for name in ("loss", "entropy"):
+        if name in states:
+            table[f"{name}_reduction"] = states[name][at] - states[name][after]
+    return pd.DataFrame(table)
+
+
+def realised_bins(questions: pd.DataFrame) -> pd.DataFrame:
+    """Questions in ten equal bins of what they promised: n, mean predicted, mean reductions with standard errors.
+
+    Questions of one row are not independent, so the errors count whole rows.
+    """
+    if questions.empty:
+        return pd.DataFrame()
+    bins = equal_mass_bins(questions["predicted"].to_numpy(), np.ones((1, len(questions))))[0]
+    reductions = [name for name in ("loss_reduction", "entropy_reduction") if name in questions]
+    found = []
+    for _, part in questions.groupby(bins):
+        record: dict[str, float] = {"n": len(part), "predicted": part["predicted"].mean()}
+        for name in reductions:
+            mean = part[name].mean()
+            of_rows = (part[name] - mean).groupby(part["row"]).sum()
+            record |= {name: mean, f"{name}_error": float(np.sqrt((of_rows**2).sum()) / len(part))}
+        found.append(record)
+    return pd.DataFrame(found)
+
+
+def estimates_summary(questions: pd.DataFrame) -> dict[str, float]:
+    """Mean reduction of loss over mean promise, the slope of one on the other, and of classes the share above H(y|x_S).
+
+    The share is that of the moments in which the largest estimate is above the entropy of the prediction, which no
+    information can exceed.
+    """
+    predicted, brought = questions["predicted"].to_numpy(), questions["loss_reduction"].to_numpy()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        away = predicted - predicted.mean() if len(predicted) else predicted
+        numbers = {
+            "realised_over_predicted": float(brought.sum() / predicted.sum()),
+            "slope": float((away * brought).sum() / (away**2).sum()),
+        }
+    if "entropy" in questions:
+        numbers["share_above_entropy"] = float((questions["largest"] > questions["entropy"]).mean())
+    return numbers
