@@ -84,6 +84,7 @@ VARIANTS = {
     "factor, dropout 0.2": replace(CLEAN, temperature=True, factor=True, dropout=0.2),
     "factor, dropout 0.1": replace(CLEAN, temperature=True, factor=True, dropout=0.1),
     "factor, 300 updates": replace(CLEAN, temperature=True, factor=True, updates=300),
+    "factor, 300 updates, dropout 0.1": replace(CLEAN, temperature=True, factor=True, updates=300, dropout=0.1),
     "factor, 100 updates": replace(CLEAN, temperature=True, factor=True, updates=100),
     "dropout 0.1 of values only": replace(CLEAN, value_dropout=0.1),
     "dropout 0.1 of predictions only": replace(CLEAN, dropout=0.1, value_dropout=0.3),

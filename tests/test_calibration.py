@@ -61,6 +61,15 @@ def test_a_perfectly_calibrated_model_shows_the_error_of_a_perfect_model():
     assert perfect.min() > 0.01
 
 
+def test_a_perfect_model_stays_below_what_chance_explains_in_nineteen_of_twenty_samples():
+    above = [ece(proba, y) > np.quantile(calibration.drawn_ece(proba), 0.95) for proba, y in map(sample, range(200))]
+    assert 0.01 < np.mean(above) < 0.10
+
+
+def sample(seed):
+    return synthetic(n=300, seed=seed)
+
+
 def test_an_overconfident_model_shows_more():
     proba, y = synthetic(sharpness=3)
     assert ece(proba, y) > 5 * calibration.perfect_ece(proba)
@@ -100,6 +109,23 @@ def test_numbers_are_compared_in_bins_of_the_prediction():
     assert table["n"].tolist() == [400] * 10
     assert ((table["low"] < table["prediction"]) & (table["prediction"] < table["high"])).sum() >= 8
     assert (table["high"] - table["low"]).mean() == pytest.approx(2 * 1.96 / 20, rel=0.15)
+
+
+def test_the_interval_of_a_mean_is_that_of_the_textbook_however_large_the_numbers():
+    truth = np.array([1.0, 2.0, 4.0, 3.0, 5.0, 7.0])
+    found, far = (calibration.number_reliability(np.repeat([1.0, 2.0], 3), truth + shift) for shift in (0, 1e8))
+    half = 1.96 * np.array([truth[:3].std(ddof=1), truth[3:].std(ddof=1)]) / np.sqrt(3)
+    assert (found["high"] - found["truth"]).tolist() == pytest.approx(half.tolist())
+    assert (far["high"] - far["truth"]).tolist() == pytest.approx(half.tolist(), rel=1e-6)
+
+
+def test_a_bin_of_one_row_claims_no_certainty():
+    found = calibration.number_reliability(np.arange(5.0), np.arange(5.0))
+    assert found["n"].tolist() == [1] * 5
+    assert found[["low", "high"]].isna().all(axis=None)
+    one_row = questions_of([0.1, 0.1, 0.1], [0.2, 0.3, 0.1], [4, 4, 4])
+    assert calibration.realised_bins(one_row)["loss_reduction_error"].isna().all()
+    assert math.isnan(calibration.estimates_summary(one_row)["realised_over_predicted_error"])
 
 
 def test_confidence_counts_every_row_once_as_right_or_wrong():
@@ -179,6 +205,18 @@ def test_a_budget_ends_the_path_and_what_is_missing_is_not_asked(table_policy):
     ]  # fmt: skip
 
 
+def test_an_estimate_below_zero_promises_nothing(table_policy):
+    policy = table_policy(costs=[1, 1], scores=[-0.3, -0.2])
+    table = calibration.realised(model_of(policy, Classification((0, 1))), rows_of(2, 2), np.array([0, 1]), budget=2)
+    assert table["predicted"].tolist() == table["largest"].tolist() == [0] * 4
+
+
+def test_questions_dearer_than_the_budget_are_named(table_policy):
+    policy = table_policy(costs=[1, 9, 2], scores=[0.3, 0.2, 0.1])
+    found = calibration.calibration(model_of(policy, Classification((0, 1))), rows_of(4, 3), np.array([0, 1, 0, 1]))
+    assert (found.budget, found.too_dear) == (6, ("g1",))
+
+
 def test_estimates_above_the_entropy_are_counted(table_policy):
     """The entropy is log 2 throughout; the first estimate of 0.8 is above it, what is left then is not."""
     scores = {(): [0.8, 0.1, 0.0], (0,): [0.0, 0.1, 0.0]}
@@ -205,7 +243,22 @@ def questions_of(predicted, brought, rows):
 
 def test_the_summary_of_estimates_is_a_ratio_and_a_slope():
     table = questions_of([1.0, 2.0, 3.0], [0.5, 2.5, 4.5], [0, 1, 2])
-    assert calibration.estimates_summary(table) == pytest.approx({"realised_over_predicted": 7.5 / 6, "slope": 2.0})
+    found = calibration.estimates_summary(table)
+    assert (found["realised_over_predicted"], found["slope"]) == pytest.approx((7.5 / 6, 2.0))
+    assert found["slope_error"] == pytest.approx(0, abs=1e-12)
+
+
+def test_the_errors_of_ratio_and_slope_are_their_spread_over_samples_of_whole_rows():
+    def drawn(seed):
+        rng = np.random.default_rng(seed)
+        rows, luck = np.repeat(np.arange(150), 4), np.repeat(rng.normal(size=150), 4)
+        predicted = rng.random(600)
+        return calibration.estimates_summary(questions_of(predicted, 0.8 * predicted * (1 + luck), rows))
+
+    found = pd.DataFrame([drawn(seed) for seed in range(200)])
+    for name in ("realised_over_predicted", "slope"):
+        assert found[name].mean() == pytest.approx(0.8, abs=0.03)
+        assert found[f"{name}_error"].mean() == pytest.approx(found[name].std(), rel=0.15)
 
 
 def test_binned_reductions_are_means_with_errors_that_count_whole_rows():
@@ -216,7 +269,7 @@ def test_binned_reductions_are_means_with_errors_that_count_whole_rows():
     assert bins["n"].tolist() == [100] * 10
     order = np.argsort(predicted)[:100]
     assert bins["loss_reduction"][0] == pytest.approx(table["loss_reduction"].iloc[order].mean())
-    assert bins["loss_reduction_error"].mean() == pytest.approx(0.1, rel=0.1)
+    assert bins["loss_reduction_error"][0] == pytest.approx(table["loss_reduction"].iloc[order].sem())
     twice = calibration.realised_bins(pd.concat([table, table]))
     assert twice["loss_reduction_error"].tolist() == pytest.approx(bins["loss_reduction_error"].tolist())
 
@@ -233,7 +286,8 @@ def test_a_number_has_estimates_and_no_ece(progression, diabetes):
     X, y = diabetes
     found = calibration.calibration(progression.model_, progression.encode(X), y.to_numpy())
     assert isinstance(found.task, Regression)
-    assert set(found.summary) == {"budget", "realised_over_predicted", "slope"}
+    estimates = {"realised_over_predicted", "slope"}
+    assert set(found.summary) == {"budget", *estimates, *(f"{name}_error" for name in estimates)}
     assert found.at_budget == pytest.approx(progression.predict(X, stop=Budget(found.budget)))
     before = ((y - found.task.center) ** 2).mean()
     after = ((y - found.at_budget) ** 2).mean()
@@ -246,3 +300,5 @@ def test_the_numbers_of_a_calibration_are_those_of_predictions(clinic, new_cases
     truth = clinic.model_.task.encode(y).numpy()
     assert found.summary["ece"] == ece(clinic.predict_proba(X, stop=Budget(found.budget)), truth)
     assert found.summary["ece_everything"] == ece(clinic.predict_proba(X), truth)
+    for name in ("ece", "ece_everything"):
+        assert found.summary[f"{name}_if_perfect"] < found.summary[f"{name}_if_perfect_high"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,9 +30,10 @@ def drawn(figure):
 
 
 def points(ax):
-    """The joined points of a panel, and the ends of their bars."""
+    """The points of a panel, which no line joins, and the ends of their bars."""
     (container,) = ax.containers
     line, _, (bars,) = container.lines
+    assert line.get_linestyle() == "None"
     return line.get_xydata(), np.array([segment[:, 1] for segment in bars.get_segments()])
 
 
@@ -47,7 +50,7 @@ def test_a_reliability_curve_has_the_points_and_intervals_of_its_table(found):
     np.testing.assert_allclose(places, table[["confidence", "accuracy"]])
     np.testing.assert_allclose(ends, table[["low", "high"]])
     assert is_diagonal(left.lines[-1])
-    assert "ECE 0.120; a perfect model would show 0.040" in [text.get_text() for text in left.texts]
+    assert "ECE 0.120; of a perfect model by chance up to 0.040" in [text.get_text() for text in left.texts]
 
 
 def test_bars_of_confidence_are_right_and_wrong_cases(found):
@@ -57,6 +60,18 @@ def test_bars_of_confidence_are_right_and_wrong_cases(found):
         counts["right"].sum(),
         counts["wrong"].sum(),
     ]
+
+
+def test_bars_of_right_and_wrong_cases_do_not_cover_each_other(found):
+    ax = calibration_plots.confidence(confidence_counts(found.everything, found.truth)).axes[0]
+    ends = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bars in ax.containers for bar in bars)
+    assert all(end <= start + 1e-9 for (_, end), (start, _) in pairwise(ends))
+
+
+def test_a_point_without_an_interval_is_drawn_all_the_same():
+    table = number_reliability(np.arange(3.0), np.arange(3.0))
+    ax = drawn(calibration_plots.number_reliability(table)).axes[0]
+    np.testing.assert_allclose(ax.containers[0].lines[0].get_xydata(), table[["prediction", "truth"]])
 
 
 def test_numbers_are_drawn_against_their_mean_truth(of_numbers):
@@ -85,7 +100,10 @@ def test_estimates_above_the_bound_are_counted_and_have_a_colour_of_their_own():
     table = pd.DataFrame({"entropy": [0.5, 0.5, 1.0, 0.1], "largest": [0.4, 0.6, 0.9, 0.05]})
     ax, other = drawn(calibration_plots.entropy_bound({"a": table, "b": table.iloc[[0]]})).axes
     assert [ax.get_title(loc="left"), other.get_title(loc="left")] == ["25.0% above the bound", "0.0% above the bound"]
-    above = next(c for c in ax.collections if to_hex(c.get_facecolor()[0]).upper() == plots.ORANGE)
+    below, above = ax.collections
+    assert to_hex(above.get_facecolor()[0]).upper() == plots.ORANGE
+    assert above.get_alpha() > 2 * below.get_alpha()
+    assert above.get_sizes() > below.get_sizes()
     assert above.get_offsets().tolist() == [[0.5, 0.6]]
     assert is_diagonal(ax.lines[-1])
 

@@ -115,6 +115,16 @@ def test_bootstrap_intervals_hold_the_metric_and_shrink_with_rows():
         assert many[f"{name}_high"] - many[f"{name}_low"] < few[f"{name}_high"] - few[f"{name}_low"]
 
 
+def test_the_ece_has_no_bootstrap_interval_since_drawing_again_only_raises_it():
+    proba, y, _ = example(2, n=500)
+    draws = ev.bootstrap_draws(500, 200)
+    found = ev.metrics(Classification((0, 1)), proba, y, draws)
+    assert {"ece_low", "ece_high"}.isdisjoint(found)
+    calibrated = (np.random.default_rng(0).random(500) < proba[:, 1]).astype(int)
+    drawn = ev.expected_calibration_error(proba, calibrated, draws.astype(float))
+    assert np.mean(drawn > ev.expected_calibration_error(proba, calibrated, np.ones((1, 500)))) > 0.75
+
+
 def test_a_bootstrap_interval_of_accuracy_is_that_of_the_binomial():
     proba, y, _ = example(2, n=1000)
     found = ev.metrics(Classification((0, 1)), proba, y, ev.bootstrap_draws(1000, 2000))

@@ -2,7 +2,7 @@
 
 import torch
 
-from askwise.features import FeatureSpace, Rows
+from askwise.features import FeatureSpace, Rows, evenly
 from askwise.policy import Policy
 
 # Columns: p, q in the panel, a free one, a category of three entries.
@@ -54,3 +54,13 @@ def test_batches_and_take_keep_rows_together():
     taken = rows.take(torch.tensor([7, 2]))
     assert taken.x[:, 0].tolist() == taken.y.tolist() == [7, 2]
     assert taken.available.tolist() == [[True], [False]]
+
+
+def test_evenly_spread_positions_are_few_different_and_reach_both_ends():
+    assert evenly(5, 10).tolist() == [0, 1, 2, 3, 4]
+    assert evenly(10, 4).tolist() == [0, 3, 6, 9]
+    assert evenly(7, 1).tolist() == [0]
+    assert evenly(0, 3).tolist() == []
+    many = evenly(10**9 + 7, 1000)
+    assert many[-1] == 10**9 + 6
+    assert len(many.unique()) == 1000

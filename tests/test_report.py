@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,7 +13,11 @@ import pytest
 
 from askwise import AskwiseError, DimeClassifier
 from askwise.calibration import calibration
+from askwise.data.table import Schema
+from askwise.model import Model
 from askwise.report import write_report
+from askwise.report_calibration import check_beside, measure, sentences
+from askwise.tasks import Classification
 
 VOID = {"meta", "img"}
 TABLES = {"curve", "trust", "reliability", "realised"}
@@ -130,8 +135,9 @@ def test_the_page_tells_the_calibration_of_the_cases(report, page, clinic, new_c
     found = calibration(clinic.model_, clinic.encode(new_cases[0]), new_cases[1])
     words = "\n".join(page.words)
     assert re.search(rf"at budget 30.2\s+{found.summary['ece']:.4f}\s", words)
-    numbers = pd.read_csv(report[0]["trust"])
-    assert numbers.to_dict("records") == [{"model": "this", **found.summary}]
+    (numbers,) = pd.read_csv(report[0]["trust"]).to_dict("records")
+    assert numbers.pop("model") == "this"
+    assert numbers == pytest.approx(found.summary, rel=1e-12)
     assert pd.read_csv(report[0]["realised"])["n"].sum() == len(found.questions)
     assert pd.read_csv(report[0]["reliability"])["n"].sum() == len(new_cases[0])
 
@@ -146,6 +152,52 @@ def test_a_second_model_is_drawn_beside_the_first_at_the_same_prices(flowers, ir
     words = Page(both["index"].read_text(encoding="utf-8")).words
     assert {"This model", "The second model"} <= set(words)
     assert pd.read_csv(both["trust"])[["model", "budget"]].to_numpy().tolist() == [["this", 5], ["beside", 5]]
+
+
+def test_what_tells_two_models_apart_is_said_in_the_report(iris, fast, tmp_path):
+    first = DimeClassifier(costs=[1, 2, 3, 4], **fast).fit(*iris)
+    second = DimeClassifier(costs=[1, 2, 3, 5], dropout=0.5, **fast).fit(*iris)
+    trust = measure(first, second, *iris, first.model_.costs())
+    assert list(trust.models) == ["this model (dropout=None)", "the second model (dropout=0.5)"]
+    page = Page(write_report(first, *iris, tmp_path, bootstrap=0, beside=second)["index"].read_text(encoding="utf-8"))
+    assert "The second model was trained with other prices of 'x3'." in "\n".join(page.words)
+    assert measure(first, first, *iris, first.model_.costs()).notes == ()
+
+
+def test_models_that_differ_only_in_their_last_labels_or_groups_are_told_apart(flowers):
+    def of(labels, groups):
+        X = pd.DataFrame(np.eye(2, 30), columns=[f"c{i:02}" for i in range(30)])
+        schema = Schema.of(X, groups=groups)
+        return Model(schema, Classification(labels), flowers.model_.policy)
+
+    labels, groups = tuple(range(20)), {"last": ["c28", "c29"]}
+    check_beside(of(labels, groups), of(labels, groups))
+    with pytest.raises(AskwiseError, match="only one of the two has 19, 99; train it for the same target"):
+        check_beside(of(labels, groups), of((*labels[:-1], 99), groups))
+    with pytest.raises(AskwiseError, match="they differ in 'c27', 'last'"):
+        check_beside(of(labels, groups), of(labels, {"last": ["c27", "c28", "c29"]}))
+
+
+def test_the_words_say_what_chance_explains_what_came_true_and_what_was_not_tried(clinic, new_cases):
+    found = calibration(clinic.model_, clinic.encode(new_cases[0]), new_cases[1])
+    n = found.summary
+    ece, came, dear = sentences(found)
+    assert f"would show {n['ece_if_perfect']:.3f} on these rows, and up to {n['ece_if_perfect_high']:.3f} by" in ece
+    assert ece.endswith("more than chance explains.") == (n["ece"] > n["ece_if_perfect_high"])
+    half = 1.96 * n["realised_over_predicted_error"]
+    assert f"by {n['realised_over_predicted']:.0%} ± {half:.0%} of what was predicted (95% interval)" in came
+    assert dear == "Not tried here, since it costs more than the budget: 'scan'."
+    sure = replace(found, at_budget=np.round(found.at_budget))
+    assert "more than chance explains" in sentences(sure)[0]
+
+
+def test_the_head_of_the_page_names_what_is_reported_on(flowers, iris, tmp_path):
+    X, y = iris
+    files = write_report(flowers, X[:1], y[:1], tmp_path, bootstrap=0, subject="<m>.askwise on test.csv")
+    page = Page(files["index"].read_text(encoding="utf-8"))
+    assert page.words.count("<m>.askwise on test.csv") == 1
+    assert "askwise report: <m>.askwise on test.csv" in page.words
+    assert "1 case, 4 questions that can be asked" in page.words
 
 
 def test_a_second_model_of_other_questions_or_answers_writes_nothing(flowers, clinic, cases, iris, fast, tmp_path):

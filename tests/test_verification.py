@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
+from askwise import DimeClassifier
 from askwise.data.synthetic import DISTRIBUTIONS
 from askwise.errors import AskwiseError
 from askwise.model import Model
@@ -31,6 +32,10 @@ class Altered(Policy):
     def forward(self, x, mask, scores=True):
         belief = self.exact(x, mask)
         return Belief(self.outputs(belief.outputs), self.scores(belief.scores) if scores else None)
+
+
+def known(name):
+    return DISTRIBUTIONS[name]()
 
 
 def compared(name, n_rows=200, **changes):
@@ -64,14 +69,41 @@ def test_the_figures_of_a_small_comparison_are_those_found_by_hand(by_hand):
         "relative_error_chosen": pytest.approx((0.25 + 1 + 1) / 3),
         # Ranks 4, 2.5, 2.5, 1, 5 against 5, 2.5, 1, 4, 2.5.
         "rank_correlation": pytest.approx(np.corrcoef([4, 2.5, 2.5, 1, 5], [5, 2.5, 1, 4, 2.5])[0, 1]),
+        # Of the two moments with two open questions, the first is in the right order.
+        "order": 0.5,
         "regret": pytest.approx((0 + 0.2 + 0) / 3),
         "divergence": pytest.approx(0.1),
     }
 
 
-def test_regret_is_what_the_same_money_would_have_told_elsewhere(by_hand):
+def test_regret_is_what_the_best_question_tells_more_than_its_price_buys_at_the_rate_paid(by_hand):
     dear_first = Comparison(**{**vars(by_hand), "costs": np.array([4.0, 1.0])})
-    np.testing.assert_allclose(dear_first.chosen["regret"], [4 * 0.2 - 0.4, 4 * 0.3 - 0.1, 0], atol=1e-12)
+    np.testing.assert_allclose(dear_first.chosen["regret"], [0.2 - 0.4 / 4, 0.3 - 0.1 / 4, 0], atol=1e-12)
+    assert (dear_first.chosen["regret"] <= 0.4).all()
+
+
+def test_order_sees_what_the_correlation_over_all_moments_does_not():
+    """Upside down within every moment, yet large where much is unknown and small where little is."""
+    found = compared("tests", scores=lambda scores: scores.max(1, keepdim=True).values - 0.1 * scores)
+    figures = found.figures()
+    assert figures["rank_correlation"] > 0
+    assert figures["order"] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("model", "truth", "words"),
+    [
+        (
+            lambda: Model(known("tests").schema, known("tests").task, known("tests").policy),
+            "costs",
+            "its questions are",
+        ),
+        (lambda: DimeClassifier(), "tests", "estimator.model_"),
+    ],
+)
+def test_a_model_of_something_else_is_refused(model, truth, words):
+    with pytest.raises(AskwiseError, match=words):
+        compare(model(), known(truth), 10, seed=0)
 
 
 @pytest.mark.parametrize("name", ["tests", "costs", "gaussian"])
@@ -79,6 +111,7 @@ def test_the_exact_policy_has_no_error(name):
     found = compared(name)
     figures = found.figures()
     assert figures.pop("rank_correlation") == pytest.approx(1)
+    assert figures.pop("order") == 1
     assert max(map(abs, figures.values())) < 1e-9
     np.testing.assert_allclose(found.scores["trained"], found.scores["exact_greedy"])
 
@@ -146,7 +179,7 @@ def test_seeds_differ_in_rows_and_training(outcomes):
 def test_a_number_s_errors_are_parts_of_its_variance(outcomes):
     (outcome,) = (o for o in outcomes if o.trial == Trial("gaussian", 100, 0))
     # No question tells more than the whole variance, which is far from 1 here.
-    assert DISTRIBUTIONS["gaussian"]().task.unit > 3
+    assert DISTRIBUTIONS["gaussian"]().task.unit > 2
     assert 0 < outcome.pairs["exact"].max() < 0.5
     assert outcome.record()["unit"] == "parts of the variance of y"
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
 from askwise.acquisition import walk
 from askwise.evaluation import bin_sums, coded, equal_mass_bins, expected_calibration_error
-from askwise.features import Rows
+from askwise.features import Rows, evenly
 from askwise.model import Costs, Model
 from askwise.stopping import Budget
 from askwise.tasks import Classification, Task, entropy
+
+if TYPE_CHECKING:
+    from pandas.core.groupby import DataFrameGroupBy
 
 Array = np.ndarray[Any, Any]
 
@@ -35,7 +39,8 @@ class Calibration:
     """What a model said of some rows, and what was true.
 
     at_budget, everything: probabilities (rows, classes) or predictions (rows,), at the budget and with everything
-    known; truth: positions of labels, or numbers; questions: as from `realised`, None where scores are only an order.
+    known; truth: positions of labels, or numbers; questions: as from `realised`, None where scores are only an order;
+    too_dear: groups that cost more than the budget, of which nothing is said here.
     """
 
     task: Task
@@ -44,18 +49,20 @@ class Calibration:
     everything: Array
     truth: Array
     questions: pd.DataFrame | None
+    too_dear: tuple[str, ...] = ()
 
     @cached_property
     def summary(self) -> dict[str, float]:
         """The numbers in short; of a regression those of the estimates only."""
         numbers = {"budget": self.budget}
         if isinstance(self.task, Classification):
-            numbers |= {
-                "ece": _ece(self.at_budget, self.truth),
-                "ece_if_perfect": perfect_ece(self.at_budget),
-                "ece_everything": _ece(self.everything, self.truth),
-                "ece_everything_if_perfect": perfect_ece(self.everything),
-            }
+            for name, proba in {"ece": self.at_budget, "ece_everything": self.everything}.items():
+                by_chance = drawn_ece(proba)
+                numbers |= {
+                    name: _ece(proba, self.truth),
+                    f"{name}_if_perfect": float(by_chance.mean()),
+                    f"{name}_if_perfect_high": float(np.quantile(by_chance, 0.95)),
+                }
         return numbers | ({} if self.questions is None else estimates_summary(self.questions))
 
 
@@ -66,8 +73,8 @@ def calibration(model: Model, rows: Rows, y: Array, costs: Costs = None) -> Cali
     rule = Budget(telling_budget(prices))
     trace = model.trace(rows, [rule], prices, walked_by=rule)
     outputs, _, _ = trace.at(trace.stops[0].at)
-    most = max(1, min(len(rows), MOST_ROWS, MOST_RECORDS // len(prices)))
-    some = np.linspace(0, len(rows) - 1, most).astype(int)
+    some = evenly(len(rows), max(1, min(MOST_ROWS, MOST_RECORDS // len(prices))))
+    affordable = rule.allows(torch.zeros(1), torch.tensor(prices, dtype=torch.float64))[0].tolist()
     return Calibration(
         model.task,
         rule.k,
@@ -75,6 +82,7 @@ def calibration(model: Model, rows: Rows, y: Array, costs: Costs = None) -> Cali
         model.task.decode(model.outputs(rows)),
         truth,
         realised(model, rows, y, rule.k, costs, some) if model.policy.is_information else None,
+        tuple(name for name, can_pay in zip(model.schema.space.names, affordable, strict=True) if not can_pay),
     )
 
 
@@ -97,7 +105,12 @@ def _ece(proba: Array, truth: Array) -> float:
 
 
 def perfect_ece(proba: Array, draws: int = 200, seed: int = 0) -> float:
-    """The mean ECE of a perfect model with these predictions: 0 only on endless rows.
+    """The mean ECE of a perfect model with these predictions: 0 only on endless rows."""
+    return float(drawn_ece(proba, draws, seed).mean())
+
+
+def drawn_ece(proba: Array, draws: int = 200, seed: int = 0) -> Array:
+    """The ECE that a perfect model with these predictions shows by chance, once a draw of the labels, (draws,).
 
     Labels are drawn from the probabilities; all that ECE sees of them is whether the likeliest one came.
     """
@@ -105,25 +118,21 @@ def perfect_ece(proba: Array, draws: int = 200, seed: int = 0) -> float:
     rng = np.random.default_rng(seed)
     bins = equal_mass_bins(confidence, np.ones((1, len(confidence))))
     gaps = (((rng.random(len(confidence)) < confidence) - confidence)[None] for _ in range(draws))
-    return float(np.mean([np.abs(bin_sums(bins, gap)).sum() for gap in gaps]) / len(confidence))
+    return np.array([np.abs(bin_sums(bins, gap)).sum() for gap in gaps]) / len(confidence)
 
 
 def reliability(proba: Array, truth: Array) -> pd.DataFrame:
     """Mean confidence and accuracy, with its 95 % interval from low to high, of the n rows in each bin of the ECE."""
     confidence, right = proba.max(1), (proba.argmax(1) == truth).astype(float)
-    n, means = _binned(confidence, confidence=confidence, accuracy=right)
-    low, high = _wilson(means["accuracy"].to_numpy(), n)
-    return pd.DataFrame({"n": n, **means, "low": low, "high": high})
+    bins = _by_bin(pd.DataFrame({"confidence": confidence, "accuracy": right}), "confidence")
+    n, means = bins.size(), bins.mean()
+    low, high = _wilson(means["accuracy"].to_numpy(), n.to_numpy())
+    return pd.DataFrame({"n": n, **means, "low": low, "high": high}).reset_index(drop=True)
 
 
-def _binned(by: Array, **values: Array) -> tuple[Array, pd.DataFrame]:
-    """Rows in each bin of `by` that holds any, and the means of values there."""
-    ones = np.ones((1, len(by)))
-    bins = equal_mass_bins(by, ones)
-    n = bin_sums(bins, ones)[0]
-    held = n > 0
-    means = {name: bin_sums(bins, v[None])[0][held] / n[held] for name, v in values.items()}
-    return n[held].astype(int), pd.DataFrame(means)
+def _by_bin(table: pd.DataFrame, by: str) -> DataFrameGroupBy[Any, Any]:
+    """The records of a table in at most ten bins of about equally many, by one of its columns."""
+    return table.groupby(equal_mass_bins(table[by].to_numpy(), np.ones((1, len(table))))[0])
 
 
 def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
@@ -134,11 +143,14 @@ def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
 
 
 def number_reliability(prediction: Array, truth: Array) -> pd.DataFrame:
-    """Mean prediction against mean truth in ten equal bins of the prediction, with a 95 % interval of the mean."""
-    n, means = _binned(prediction, prediction=prediction, truth=truth, square=truth**2)
-    spread = np.sqrt(np.maximum(means.pop("square") - means["truth"] ** 2, 0) / np.maximum(n - 1, 1))
-    low, high = (means["truth"] + sign * Z * spread for sign in (-1, 1))
-    return pd.DataFrame({"n": n, **means, "low": low, "high": high})
+    """Mean prediction and mean truth in at most ten equal bins of the prediction, with a 95 % interval of the latter.
+
+    One row tells nothing of its spread: there the interval is NaN.
+    """
+    bins = _by_bin(pd.DataFrame({"prediction": prediction, "truth": truth}), "prediction")
+    means, half = bins.mean(), Z * bins["truth"].sem()
+    ends = {"low": means["truth"] - half, "high": means["truth"] + half}
+    return pd.DataFrame({"n": bins.size(), **means, **ends}).reset_index(drop=True)
 
 
 def confidence_counts(proba: Array, truth: Array) -> pd.DataFrame:
@@ -154,21 +166,22 @@ def confidence_counts(proba: Array, truth: Array) -> pd.DataFrame:
 
 @torch.no_grad()
 def realised(
-    model: Model, rows: Rows, y: Array, budget: float, costs: Costs = None, which: Array | None = None
+    model: Model, rows: Rows, y: Array, budget: float, costs: Costs = None, which: Tensor | None = None
 ) -> pd.DataFrame:
     """What each question on the greedy path up to a budget promised, and what its answer brought.
 
     which: positions of rows (default: all). One record a question: row, step (from 1), asked, predicted (its estimated
     information), largest (the largest estimate of any open group), loss_reduction; of classes also entropy, that of
     the prediction before asking, and entropy_reduction. Losses are cross entropy in nats, or squared errors.
+    Information is never negative, so an estimate below 0 promises 0, as in `acquisition.price`, which chooses.
     """
-    chosen = np.arange(len(rows)) if which is None else which
+    chosen = torch.arange(len(rows)) if which is None else which
     prices = model.cost_tensor(model.costs(costs))
     n_groups = len(prices)
     answers = model.task.encode(y)
     parts = []
     for start in range(0, len(chosen), 4096):
-        some = torch.from_numpy(chosen[start : start + 4096])
+        some = chosen[start : start + 4096]
         batch, target = model.place(rows.take(some)), answers[some].to(model.device)
         states: dict[str, list[Array]] = {}
         for step in walk(model.running_policy, batch, prices, n_groups + 1, Budget(budget)):
@@ -205,38 +218,50 @@ def _records(states: dict[str, Array], rows: Array, model: Model) -> pd.DataFram
 
 
 def realised_bins(questions: pd.DataFrame) -> pd.DataFrame:
-    """Questions in ten equal bins of what they promised: n, mean predicted, mean reductions with standard errors.
-
-    Questions of one row are not independent, so the errors count whole rows.
-    """
+    """Questions in at most ten equal bins of what they promised: n, mean predicted and reductions, standard errors."""
     if questions.empty:
         return pd.DataFrame()
-    bins = equal_mass_bins(questions["predicted"].to_numpy(), np.ones((1, len(questions))))[0]
     reductions = [name for name in ("loss_reduction", "entropy_reduction") if name in questions]
     found = []
-    for _, part in questions.groupby(bins):
+    for _, part in _by_bin(questions, "predicted"):
         record: dict[str, float] = {"n": len(part), "predicted": part["predicted"].mean()}
         for name in reductions:
             mean = part[name].mean()
-            of_rows = (part[name] - mean).groupby(part["row"]).sum()
-            record |= {name: mean, f"{name}_error": float(np.sqrt((of_rows**2).sum()) / len(part))}
+            record |= {name: mean, f"{name}_error": _error(part[name] - mean, part["row"], len(part))}
         found.append(record)
     return pd.DataFrame(found)
 
 
-def estimates_summary(questions: pd.DataFrame) -> dict[str, float]:
-    """Mean reduction of loss over mean promise, the slope of one on the other, and of classes the share above H(y|x_S).
+def _error(residuals: pd.Series[Any], rows: pd.Series[Any], over: float) -> float:
+    """The standard error of an estimate whose deviation is the sum of the residuals divided by `over`.
 
-    The share is that of the moments in which the largest estimate is above the entropy of the prediction, which no
-    information can exceed.
+    Questions of one row are not independent, so the sums of whole rows are counted. One row tells nothing: NaN.
     """
-    predicted, brought = questions["predicted"].to_numpy(), questions["loss_reduction"].to_numpy()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        away = predicted - predicted.mean() if len(predicted) else predicted
-        numbers = {
-            "realised_over_predicted": float(brought.sum() / predicted.sum()),
-            "slope": float((away * brought).sum() / (away**2).sum()),
-        }
+    of_rows = residuals.groupby(rows).sum().to_numpy()
+    if len(of_rows) < 2 or over == 0:
+        return np.nan
+    return float(np.sqrt((of_rows**2).sum() * len(of_rows) / (len(of_rows) - 1)) / over)
+
+
+def estimates_summary(questions: pd.DataFrame) -> dict[str, float]:
+    """Realised over predicted, the slope of one on the other, each with its error, and the share above H(y|x_S).
+
+    Realised over predicted is the mean reduction of loss over the mean estimate: below 1, estimates promise too much.
+    The slope is that of a line through both: below 1, large estimates are too large beside small ones. The share, of
+    classes only, is that of the moments in which the largest estimate is above the entropy of the prediction, which
+    no information can exceed.
+    """
+    predicted, brought, rows = (questions[name] for name in ("predicted", "loss_reduction", "row"))
+    away = predicted - predicted.mean()
+    total, spread = float(predicted.sum()), float((away**2).sum())
+    ratio = float(brought.sum()) / total if total else np.nan
+    slope = float((away * brought).sum()) / spread if spread else np.nan
+    numbers = {
+        "realised_over_predicted": ratio,
+        "realised_over_predicted_error": _error(brought - ratio * predicted, rows, total),
+        "slope": slope,
+        "slope_error": _error(away * (brought - brought.mean() - slope * away), rows, spread),
+    }
     if "entropy" in questions:
         numbers["share_above_entropy"] = float((questions["largest"] > questions["entropy"]).mean())
     return numbers

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from askwise.calibration import Z
-from askwise.plots import BLUE, GREEN, INK, ORANGE, SOFT, new_figure, number_text, plain, tidy
+from askwise.features import evenly
+from askwise.plots import BLUE, GREEN, ORANGE, diagonal, new_figure, number_text, panel_words, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,20 +18,22 @@ if TYPE_CHECKING:
 
 # More points than this would hide each other.
 MOST_POINTS = 4000
+# Two models' names in brackets tell them apart: more of a name than elsewhere.
+LONGEST_MODEL = 50
 REDUCTIONS = {"loss_reduction": ("Reduction of loss", BLUE), "entropy_reduction": ("Reduction of entropy", GREEN)}
 
 
-def reliability(table: pd.DataFrame, counts: pd.DataFrame, ece: float, perfect: float) -> Figure:
+def reliability(table: pd.DataFrame, counts: pd.DataFrame, ece: float, by_chance: float) -> Figure:
     """Accuracy against confidence from `reliability`, beside how many rows have which confidence.
 
-    ece, perfect: the error of these rows, and what a perfect model would show on them.
+    ece, by_chance: the error of these rows, and up to which one a perfect model would show on them by chance.
     """
     figure = new_figure(8.6, 3.9)
     left, right = figure.subplots(1, 2)
     _points(left, table["confidence"], table["accuracy"], table[["low", "high"]], BLUE)
-    _diagonal(left, float(min(table["confidence"].min(), table["low"].min())), 1.0)
-    below = f"ECE {ece:.3f}; a perfect model would show {perfect:.3f}"
-    _words(left, "Accuracy against confidence", below, "confidence of the prediction", "accuracy")
+    diagonal(left, float(min(table["confidence"].min(), table["low"].min())), 1.0)
+    below = f"ECE {ece:.3f}; of a perfect model by chance up to {by_chance:.3f}"
+    panel_words(left, "Accuracy against confidence", "confidence of the prediction", "accuracy", below)
     _bars(right, counts, "the same cases")
     return figure
 
@@ -40,8 +43,9 @@ def number_reliability(table: pd.DataFrame) -> Figure:
     figure = new_figure(_width(1), 3.9)
     ax = figure.add_subplot()
     _points(ax, table["prediction"], table["truth"], table[["low", "high"]], BLUE)
-    _diagonal(ax, float(table["prediction"].min()), float(table["prediction"].max()))
-    _words(ax, "Truth against prediction", "means of tenths of the cases", "mean prediction", "mean truth")
+    diagonal(ax, float(table["prediction"].min()), float(table["prediction"].max()))
+    below = "means over at most ten bins of cases"
+    panel_words(ax, "Truth against prediction", "mean prediction", "mean truth", below)
     return figure
 
 
@@ -57,8 +61,9 @@ def information(tables: Mapping[str, pd.DataFrame], unit: str) -> Figure:
             half = Z * table[f"{name}_error"]
             ends = pd.DataFrame({"low": table[name] - half, "high": table[name] + half})
             _points(ax, table["predicted"], table[name], ends, colour)
-            _diagonal(ax, 0.0, most)
-            _words(ax, what, model, f"predicted information ({unit})", f"mean reduction ({unit})")
+            diagonal(ax, 0.0, most)
+            x, y = f"predicted information ({unit})", f"mean reduction ({unit})"
+            panel_words(ax, what, x, y, plain(model, LONGEST_MODEL))
             ax.label_outer()
     return figure
 
@@ -73,14 +78,16 @@ def entropy_bound(tables: Mapping[str, pd.DataFrame]) -> Figure:
     most, highest = (max(float(table[name].max()) for table in tables.values()) for name in ("entropy", "largest"))
     for ax, (model, table) in zip(panels, tables.items(), strict=True):
         above = table["largest"] > table["entropy"]
-        some = np.linspace(0, len(table) - 1, min(len(table), MOST_POINTS)).astype(int)
-        for which, colour in ((~above, BLUE), (above, ORANGE)):
+        some = evenly(len(table), MOST_POINTS).numpy()
+        # What is impossible stands out, in front, even where it is rare.
+        for which, colour, size, alpha in ((~above, BLUE, 6, 0.25), (above, ORANGE, 12, 0.9)):
             part = table.iloc[some][which.iloc[some]]
-            ax.scatter(part["entropy"], part["largest"], s=6, color=colour, alpha=0.35, linewidths=0)
-        _diagonal(ax, 0.0, most)
-        ax.legend(ax.lines[-1:], ["the bound"], loc="upper left", frameon=False, fontsize=9)
+            ax.scatter(part["entropy"], part["largest"], s=size, color=colour, alpha=alpha, linewidths=0)
+        bound = diagonal(ax, 0.0, most)
+        ax.legend([bound], ["the bound"], loc="upper left", frameon=False, fontsize=9)
         title = f"{above.mean():.1%} above the bound"
-        _words(ax, title, model, "entropy of the prediction (nats)", "largest estimate (nats)")
+        x, y = "entropy of the prediction (nats)", "largest estimate (nats)"
+        panel_words(ax, title, x, y, plain(model, LONGEST_MODEL))
         ax.label_outer()
     # The bound may leave at the top: room for the estimates matters more.
     panels[0].set_ylim(-0.03 * (highest or 1), 1.2 * (highest or 1))
@@ -99,35 +106,22 @@ def _width(n_panels: int) -> float:
 
 
 def _points(ax: Axes, x: pd.Series[Any], y: pd.Series[Any], ends: pd.DataFrame, colour: str) -> None:
-    """Points joined by a line, each with its interval from low to high."""
+    """Points, each with its interval from low to high where that is known."""
     reach = np.maximum([y - ends["low"], ends["high"] - y], 0)
-    style: dict[str, Any] = {"color": colour, "marker": "o", "markersize": 4.5, "linewidth": 1.2}
+    style: dict[str, Any] = {"color": colour, "linestyle": "", "marker": "o", "markersize": 4.5}
     ax.errorbar(x, y, yerr=reach, ecolor=colour, elinewidth=1, capsize=2.5, zorder=3, **style)
 
 
-def _diagonal(ax: Axes, start: float, end: float) -> None:
-    """Where both axes agree."""
-    ax.plot([start, end], [start, end], color=SOFT, linewidth=1, linestyle=(0, (4, 3)), zorder=2)
-
-
 def _bars(ax: Axes, counts: pd.DataFrame, below: str) -> None:
-    """Right rows in wide bars and wrong ones in narrow bars before them, from the least confidence that occurs."""
+    """Right and wrong rows side by side, from the least confidence that occurs."""
     held = counts[(counts["right"] + counts["wrong"]).cumsum() > 0]
-    middle, width = (held["low"] + held["high"]) / 2, held["high"] - held["low"]
-    ax.bar(middle, held["right"], 0.9 * width, color=BLUE, label="right")
-    ax.bar(middle, held["wrong"], 0.45 * width, color=ORANGE, label="wrong")
+    width = held["high"] - held["low"]
+    # Not one on the other: on a log scale heights do not add up.
+    for place, (name, colour) in zip((0.1, 0.5), {"right": BLUE, "wrong": ORANGE}.items(), strict=True):
+        ax.bar(held["low"] + place * width, held[name], 0.4 * width, align="edge", color=colour, label=name)
     # Most rows are often near certain: on an even axis nobody would see the others.
     ax.set_yscale("log")
     ax.set_ylim(0.7, None)
     ax.yaxis.set_major_formatter(lambda value, _: number_text(value))
-    _words(ax, "Cases by confidence", below, "confidence of the prediction", "cases (log scale)", grid="y")
+    panel_words(ax, "Cases by confidence", "confidence of the prediction", "cases (log scale)", below, grid="y")
     ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False, fontsize=9, borderaxespad=0.2)
-
-
-def _words(ax: Axes, title: str, below: str, x: str, y: str, grid: Literal["both", "y"] = "both") -> None:
-    """A title, a softer line below it, and what the axes are."""
-    tidy(ax, grid)
-    ax.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK, pad=20 if below else 8)
-    ax.text(0, 1.02, plain(below, 50), transform=ax.transAxes, fontsize=9, color=SOFT, va="bottom")
-    ax.set_xlabel(x, fontsize=10, color=INK)
-    ax.set_ylabel(y, fontsize=10, color=INK)

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from askwise.acquisition import StoppingRule, rule_name
 from askwise.errors import AskwiseError
-from askwise.features import Rows
+from askwise.features import Rows, evenly
 from askwise.model import Costs, Model
 from askwise.stopping import Budget, Confidence, Penalty
 from askwise.tasks import Classification, Task, entropy
@@ -21,6 +20,9 @@ Metric = Callable[[Array, Array, Array], Array]
 
 # Of confidence, of predictions and of estimates: so many bins.
 BINS = 10
+# Drawing rows again adds noise to every bin, and ECE is a mean of absolute values, which noise can only raise: its
+# interval would lie too high, often above the ECE itself. `calibration.drawn_ece` says what chance does to it.
+WITHOUT_INTERVAL = ("ece",)
 
 
 def _weighted_mean(values: Array, weights: Array) -> Array:
@@ -43,7 +45,7 @@ def brier(proba: Array, y: Array, weights: Array) -> Array:
 
 
 def expected_calibration_error(proba: Array, y: Array, weights: Array) -> Array:
-    """Mean gap between confidence and accuracy over ten bins of confidence that hold equally many rows."""
+    """Mean gap between confidence and accuracy over at most ten bins of confidence, of equally many rows."""
     confidence = proba.max(1)
     gap = (proba.argmax(1) == y) - confidence
     sums = bin_sums(equal_mass_bins(confidence, weights), weights * gap)
@@ -132,14 +134,14 @@ def bootstrap_draws(n_rows: int, count: int, seed: int = 0) -> Array:
 
 
 def metrics(task: Task, answer: Array, y: Array, draws: Array | None = None) -> dict[str, float]:
-    """Every metric of the task; with bootstrap draws also its 95 % interval, as `<metric>_low` and `_high`."""
+    """Every metric of the task; with bootstrap draws also 95 % intervals, as `<metric>_low` and `_high`, but of ECE."""
     ones = np.ones((1, len(y)))
     # A few draws at a time, so that memory does not grow with their number.
     chunks = [] if draws is None else np.array_split(draws, -(-draws.size // 2_000_000))
     result: dict[str, float] = {}
     for name, metric in METRICS[task.kind].items():
         result[name] = float(metric(answer, y, ones)[0])
-        if chunks:
+        if chunks and name not in WITHOUT_INTERVAL:
             drawn = np.concatenate([metric(answer, y, chunk.astype(float)) for chunk in chunks])
             drawn = drawn[np.isfinite(drawn)]
             low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
@@ -210,8 +212,7 @@ def _rules(
     model: Model, rows: Rows, prices: tuple[float, ...], points: int
 ) -> tuple[list[StoppingRule], list[StoppingRule]]:
     """The rules of a curve: those that can share a walk, and those that need one each."""
-    some = torch.from_numpy(np.linspace(0, len(rows) - 1, min(len(rows), 1000)).astype(int))
-    sample = model.trace(rows.take(some), [None], prices)
+    sample = model.trace(rows.take(evenly(len(rows), 1000)), [None], prices)
     spent = sample.spent.numpy()
     budgets: list[StoppingRule] = [Budget(k) for k in _budgets(prices, points)]
     others: list[StoppingRule] = []

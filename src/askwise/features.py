@@ -97,3 +97,10 @@ class Rows:
 
     def batches(self, size: int) -> Sequence[Rows]:
         return [self.take(slice(start, start + size)) for start in range(0, len(self), size)]
+
+
+def evenly(n: int, most: int) -> Tensor:
+    """Positions of at most `most` of n rows, evenly spread from the first to the last."""
+    count = min(n, most)
+    # In whole numbers: a rounding error of floats would name some rows twice, and skip others.
+    return torch.arange(count) * (n - 1) // max(count - 1, 1)

@@ -16,6 +16,7 @@ from askwise.summaries import HIGHER_IS_BETTER, everything, main_metric, metrics
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 # Colours that stay apart for every kind of colour vision (Okabe and Ito).
 BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"
@@ -94,6 +95,33 @@ def tidy(ax: Axes, grid: Literal["both", "x", "y"] | None = "both") -> None:
     ax.set_axisbelow(True)
     if grid:
         ax.grid(True, axis=grid, color="#ECECEC", linewidth=0.8)
+
+
+def panel_words(
+    ax: Axes,
+    title: str,
+    x: str,
+    y: str,
+    below: str = "",
+    beside: str = "",
+    grid: Literal["both", "y"] = "both",
+    size: float = 11,
+) -> None:
+    """A title, softer words below it or beside it at the right, and what the axes are; size: that of the title."""
+    tidy(ax, grid)
+    ax.tick_params(labelsize=size - 2)
+    pad = 20 if below else 8
+    ax.set_title(title, loc="left", fontsize=size, fontweight="bold", color=INK, pad=pad)
+    ax.set_title(beside, loc="right", fontsize=size - 2, color=SOFT, pad=pad)
+    ax.text(0, 1.02, below, transform=ax.transAxes, fontsize=size - 2, color=SOFT, va="bottom")
+    ax.set_xlabel(x, fontsize=size - 1, color=INK)
+    ax.set_ylabel(y, fontsize=size - 1, color=INK)
+
+
+def diagonal(ax: Axes, start: float, end: float) -> Line2D:
+    """A dashed line where both axes agree."""
+    (line,) = ax.plot([start, end], [start, end], color=SOFT, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
+    return line
 
 
 def _percent(value: float, position: object = None) -> str:

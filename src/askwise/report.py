@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from askwise import case_plots, evaluation, plots, report_calibration, summaries
 from askwise._version import __version__
 from askwise.acquisition import StoppingRule
 from askwise.errors import AskwiseError
-from askwise.features import Rows
+from askwise.features import Rows, evenly
 from askwise.files import whole_file
 from askwise.methods.base import CIRCUMSTANCES, Method
 from askwise.model import Acquisition, Costs, Model
 from askwise.plots import METRIC_WORDS, metric_text, number_text
 from askwise.report_calibration import Trust
-from askwise.report_page import PAGE, Picture, escaped, fold, html_picture, html_table, picture_of
+from askwise.report_page import PAGE, Picture, counted, escaped, fold, html_picture, html_table, picture_of
 from askwise.stopping import RULES
 from askwise.tasks import Classification
 
@@ -45,17 +44,48 @@ def write_report(
     bootstrap: int = 200,
     progress: Callable[[float], None] | None = None,
     beside: Method | None = None,
+    subject: str = "",
 ) -> dict[str, Path]:
     """Evaluate a fitted estimator and write curve.csv, PNG pictures and index.html, which holds all of them.
 
-    progress: called with the share of the work that is done. beside: a second estimator of the same questions, whose
-    estimates are drawn beside those of the first. Returns the written files by name; nothing is written before
-    everything is ready.
+    The arguments are those of `make_report`. Returns the written files by name; nothing is written before everything
+    is ready.
     """
-    plots.require_matplotlib()
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise AskwiseError(f"{target} is a file; give a folder for the report")
+    return make_report(estimator, X, y, costs, bootstrap, progress, beside, subject).write(target)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The numbers of a report, and the contents of its files by name."""
+
+    curve: pd.DataFrame
+    trust: Trust
+    contents: dict[str, bytes]
+
+    def write(self, folder: str | Path) -> dict[str, Path]:
+        """All files or none; returns where they are, by their names without endings."""
+        return _write_all(Path(folder), self.contents)
+
+
+def make_report(
+    estimator: Method,
+    X: Any,
+    y: Any,
+    costs: Costs = None,
+    bootstrap: int = 200,
+    progress: Callable[[float], None] | None = None,
+    beside: Method | None = None,
+    subject: str = "",
+) -> Report:
+    """Evaluate a fitted estimator and draw and write everything, but not yet into files.
+
+    progress: called with the share of the work that is done. beside: a second estimator of the same questions, whose
+    estimates are drawn beside those of the first. subject: what is reported on, such as the names of files.
+    """
+    plots.require_matplotlib()
     if beside is not None:
         report_calibration.check_beside(estimator.model_, beside.model_)
     tell = progress or _nobody
@@ -70,8 +100,8 @@ def write_report(
     numbers = {"curve": table} | report_calibration.tables(trust)
     contents = {f"{name}.csv": part.to_csv(index=False).encode() for name, part in numbers.items()}
     contents |= {f"{name}.png": picture.png for name, picture in pictures.items()}
-    contents["index.html"] = _page(estimator, findings, trust, pictures).encode()
-    return _write_all(target, contents)
+    contents["index.html"] = _page(estimator, findings, trust, pictures, subject).encode()
+    return Report(table, trust, contents)
 
 
 def _nobody(fraction: float) -> None:
@@ -122,14 +152,14 @@ def _find(estimator: Method, X: Any, y: Any, costs: Costs, table: pd.DataFrame) 
     truth = _as_labelled(model, estimator.check_target(y))
     prices = model.costs(costs)
     points = summaries.operating_points(table, summaries.main_metric(table))
-    some = np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(int)
-    sample = rows.take(torch.from_numpy(some))
+    some = evenly(len(rows), MOST_ROWS)
+    sample = rows.take(some)
     whole = model.acquire(sample, None, costs)
     rules = _rules(points)
     acquired = {name: model.acquire(sample, rule, costs) for name, rule in rules.items()}
     # The rule that the budget is not: penalty, or where there is none confidence.
     path_rule = list(rules)[len(points) - 1]
-    chosen = some[_telling_rows(model, acquired[path_rule], truth[some])]
+    chosen = some.numpy()[_telling_rows(model, acquired[path_rule], truth[some.numpy()])]
     return Findings(
         model, prices, len(rows), table, points,
         selection=summaries.selection_frequency(whole.order, model.schema.space.names, MOST_QUESTIONS),
@@ -167,7 +197,7 @@ def _rules(points: pd.DataFrame) -> dict[str, StoppingRule]:
 def _telling_rows(model: Model, acquired: Acquisition, truth: Array, spread: int = 4, wrong: int = 2) -> Array:
     """Positions of a few rows: from the fewest questions to the most, and the surest mistakes; by number asked."""
     order = np.argsort(acquired.n_asked, kind="stable")
-    chosen = order[np.linspace(0, len(order) - 1, min(spread, len(order))).astype(int)].tolist()
+    chosen = order[evenly(len(order), spread).numpy()].tolist()
     if isinstance(model.task, Classification):
         assert acquired.proba is not None
         missed = acquired.proba.argmax(1) != evaluation.coded(model.task, truth)
@@ -243,6 +273,13 @@ def _cards(f: Findings) -> str:
     )
 
 
+def _metrics_caption(f: Findings) -> str:
+    banded = any(f"{name}_low" in f.table for name in summaries.metrics_of(f.table))
+    bare = [METRIC_WORDS[m].label for m in evaluation.WITHOUT_INTERVAL if banded and m in f.table]
+    why = "" if not bare else f" {', '.join(bare)} has no band: drawing cases again can only raise it."
+    return f"The other metrics against cost.{why}"
+
+
 def _points_table(f: Findings) -> str:
     names = [METRIC_WORDS[m].label for m in f.metrics]
     heads = ["Rule", "Setting", "Mean cost", "Of everything", "Questions", *names, *(f"Area, {n}" for n in names)]
@@ -311,7 +348,7 @@ def _flat(card: Mapping[str, Any], before: str = "") -> dict[str, object]:
     return facts
 
 
-def _page(estimator: Method, f: Findings, trust: Trust, pictures: Mapping[str, Picture]) -> str:
+def _page(estimator: Method, f: Findings, trust: Trust, pictures: Mapping[str, Picture], subject: str) -> str:
     metric = summaries.main_metric(f.table)
     main = METRIC_WORDS[metric].label
     intervals = "; in brackets 95% bootstrap intervals" if f"{metric}_low" in f.table else ""
@@ -320,8 +357,10 @@ def _page(estimator: Method, f: Findings, trust: Trust, pictures: Mapping[str, P
         caption = f"Measured on {f.frontier_rows}. AverageCost(k) takes the penalty with the largest mean cost up to k."
         frontier = f"<h2>Penalty and cost</h2>\n{html_picture(pictures['frontier'], caption)}"
     return Template(PAGE).substitute(
-        cases=f"{f.n_cases:,}",
-        questions=len(f.prices),
+        title=escaped(f"askwise report: {subject}" if subject else "askwise report"),
+        subject=f"<p>{escaped(subject)}</p>" if subject else "",
+        cases=counted(f.n_cases, "case"),
+        questions=counted(len(f.prices), "question"),
         version=escaped(__version__),
         cards=_cards(f),
         points=_points_table(f),
@@ -331,7 +370,7 @@ def _page(estimator: Method, f: Findings, trust: Trust, pictures: Mapping[str, P
             "flatters them a little. Area: the mean of the metric over all costs from nothing to everything."
         ),
         cost_curve=html_picture(pictures["cost_curve"], f"{main} against cost, each rule over its whole range."),
-        metrics=html_picture(pictures["metrics"], "The other metrics against cost."),
+        metrics=html_picture(pictures["metrics"], _metrics_caption(f)),
         curves=_curve_tables(f),
         selection=html_picture(
             pictures["selection"],

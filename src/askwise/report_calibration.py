@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,37 +10,48 @@ import numpy as np
 import pandas as pd
 
 from askwise import calibration, calibration_plots
-from askwise.calibration import Calibration
+from askwise.calibration import Calibration, Z
 from askwise.errors import AskwiseError, listed
 from askwise.methods.base import CIRCUMSTANCES, Method
 from askwise.model import Model
 from askwise.plots import number_text
-from askwise.report_page import Picture, html_picture, html_table, picture_of
+from askwise.report_page import Picture, counted, escaped, html_picture, html_table, picture_of
 from askwise.tasks import Classification
 
 Array = np.ndarray[Any, Any]
 
 # What the table calls the numbers of a summary, and how it writes them.
+ON_AVERAGE, BY_CHANCE = "… of a perfect model, on average", "… of a perfect model, by chance up to"
 FACTS = {
     "ece": ("Calibration error (ECE) at budget {budget}", "{:.4f}"),
-    "ece_if_perfect": ("… that a perfect model would show", "{:.4f}"),
+    "ece_if_perfect": (ON_AVERAGE, "{:.4f}"),
+    "ece_if_perfect_high": (BY_CHANCE, "{:.4f}"),
     "ece_everything": ("Calibration error (ECE) with everything known", "{:.4f}"),
-    "ece_everything_if_perfect": ("… that a perfect model would show", "{:.4f}"),
-    "realised_over_predicted": ("Reduction of loss, for 1 that was predicted", "{:.3f}"),
-    "slope": ("… for 1 more that was predicted (slope)", "{:.3f}"),
+    "ece_everything_if_perfect": (ON_AVERAGE, "{:.4f}"),
+    "ece_everything_if_perfect_high": (BY_CHANCE, "{:.4f}"),
+    "realised_over_predicted": ("Realised over predicted", "{:.1%}"),
     "share_above_entropy": ("Moments with an estimate above the prediction's entropy", "{:.2%}"),
 }
 
 
 @dataclass(frozen=True)
 class Trust:
-    """The calibration of a model and, where one was given, of a second; each under the name that pictures show."""
+    """The calibration of a model and, where one was given, of a second; each under the name that pictures show.
+
+    notes: what is to be known before both are compared.
+    """
 
     models: dict[str, Calibration]
+    notes: tuple[str, ...] = ()
 
     @property
     def first(self) -> Calibration:
         return next(iter(self.models.values()))
+
+    @property
+    def by_role(self) -> dict[str, Calibration]:
+        """The models under the names that files have for them."""
+        return dict(zip(("this", "beside"), self.models.values(), strict=False))
 
     @property
     def is_classes(self) -> bool:
@@ -61,22 +72,36 @@ def check_beside(model: Model, other: Model) -> None:
     """Raise where a second model does not have the questions and answers of the first."""
     ours, theirs = model.schema, other.schema
     if ours.column_names != theirs.column_names:
-        odd = sorted({*ours.column_names} ^ {*theirs.column_names})
-        what = f"only one of the two has {listed(odd)}" if odd else "they are in another order"
-        raise AskwiseError(f"the second model has other columns: {what}; train it on the same table")
-    if ours.space.names != theirs.space.names or ours.space.group_of_column != theirs.space.group_of_column:
+        how = _apart("only one of the two has", ours.column_names, theirs.column_names)
+        raise AskwiseError(f"the second model has other columns: {how}; train it on the same table")
+    groups, others = (list(zip(schema.space.names, schema.space.members, strict=True)) for schema in (ours, theirs))
+    if groups != others:
+        how = _apart("they differ in", groups, others, lambda group: group[0])
         raise AskwiseError(
-            f"the second model groups its columns otherwise: its questions are {listed(theirs.space.names)}, those of "
-            f"the first are {listed(ours.space.names)}; train it with the same groups and free columns"
+            f"the second model groups its columns otherwise: {how}; train it with the same groups and free columns"
         )
-    if _answers(model) != _answers(other):
+    labels, other_labels = _labels(model), _labels(other)
+    if labels != other_labels:
+        how = f": {_apart('only one of the two has', labels, other_labels)}" if labels and other_labels else ""
         raise AskwiseError(
-            f"the second model predicts {_answers(other)}, the first {_answers(model)}; train it for the same target"
+            f"the second model predicts {_answers(other)}, the first {_answers(model)}{how}; train it for the same "
+            "target"
         )
+
+
+def _apart(says: str, one: Sequence[Any], two: Sequence[Any], name: Callable[[Any], Any] = lambda item: item) -> str:
+    """What tells two sequences apart, in words."""
+    odd = [item for item in one if item not in two] + [item for item in two if item not in one]
+    return f"{says} {listed(dict.fromkeys(map(name, odd)))}" if odd else "they are in another order"
+
+
+def _labels(model: Model) -> tuple[Any, ...]:
+    """The labels of classes; of a number none."""
+    return tuple(model.task.labels) if isinstance(model.task, Classification) else ()
 
 
 def _answers(model: Model) -> str:
-    return f"one of {listed(model.task.labels)}" if isinstance(model.task, Classification) else "a number"
+    return f"one of {listed(_labels(model))}" if _labels(model) else "a number"
 
 
 def measure(estimator: Method, beside: Method | None, X: Any, y: Array, prices: tuple[float, ...]) -> Trust:
@@ -86,7 +111,21 @@ def measure(estimator: Method, beside: Method | None, X: Any, y: Array, prices: 
         return Trust({"": first})
     second = calibration.calibration(beside.model_, beside.encode(X), y, prices)
     mine, other = _differences(estimator, beside)
-    return Trust({f"this model{mine}": first, f"the second model{other}": second})
+    notes = _other_prices(estimator.model_, beside.model_)
+    return Trust({f"this model{mine}": first, f"the second model{other}": second}, notes)
+
+
+def _other_prices(model: Model, other: Model) -> tuple[str, ...]:
+    """A line where two models learnt under different prices, at most one of which are those of the report."""
+    ours, theirs = model.schema.space, other.schema.space
+    prices = zip(ours.names, ours.costs, theirs.costs, strict=True)
+    odd = [name for name, mine, other_price in prices if mine != other_price]
+    if not odd:
+        return ()
+    return (
+        f"The second model was trained with other prices of {listed(odd)}. Here both are measured at the same prices, "
+        "so part of what differs may come from that.",
+    )
 
 
 def _differences(one: Method, two: Method) -> tuple[str, str]:
@@ -95,11 +134,12 @@ def _differences(one: Method, two: Method) -> tuple[str, str]:
         {
             k: v
             for k, v in e.get_params(deep=False).items()
-            if isinstance(v, (str, int, float)) and k not in CIRCUMSTANCES
+            if (v is None or isinstance(v, (str, int, float))) and k not in CIRCUMSTANCES
         }
         for e in (one, two)
     ]
-    differ = [k for k, v in settings[0].items() if settings[1].get(k, v) != v]
+    # What only one of them has, or has as a mapping or a network, has no short name.
+    differ = [k for k, v in settings[0].items() if k in settings[1] and settings[1][k] != v]
     if not differ:
         return "", ""
     mine, other = (" (" + ", ".join(f"{k}={s[k]}" for k in differ) + ")" for s in settings)
@@ -108,7 +148,7 @@ def _differences(one: Method, two: Method) -> tuple[str, str]:
 
 def tables(trust: Trust) -> dict[str, pd.DataFrame]:
     """The files of this part by name; the column model says of which of the two."""
-    which = dict(zip(trust.models, ("this", "beside"), strict=False))
+    which = dict(zip(trust.models, trust.by_role, strict=True))
     found = {
         "trust": {name: pd.DataFrame([c.summary]) for name, c in trust.models.items()},
         "reliability": {name: _reliability(c) for name, c in trust.models.items()},
@@ -138,7 +178,7 @@ def drawings(trust: Trust) -> dict[str, Callable[[], Picture]]:
     else:
         found["calibration"] = lambda: picture_of(
             calibration_plots.number_reliability(_reliability(first)),
-            f"Mean truth against mean prediction at budget {trust.budget}, in ten bins of cases.",
+            f"Mean truth against mean prediction at budget {trust.budget}, in at most ten bins of cases.",
         )
     if questions:
         found["information"] = lambda: picture_of(
@@ -157,7 +197,7 @@ def _draw_reliability(trust: Trust) -> Picture:
     first, numbers = trust.first, trust.first.summary
     counts = calibration.confidence_counts(first.at_budget, first.truth)
     return picture_of(
-        calibration_plots.reliability(_reliability(first), counts, numbers["ece"], numbers["ece_if_perfect"]),
+        calibration_plots.reliability(_reliability(first), counts, numbers["ece"], numbers["ece_if_perfect_high"]),
         f"Accuracy against confidence at budget {trust.budget}, and how many cases have which confidence.",
     )
 
@@ -165,42 +205,75 @@ def _draw_reliability(trust: Trust) -> Picture:
 def section(trust: Trust, pictures: Mapping[str, Picture]) -> str:
     """This part of the page."""
     captions = _captions(trust)
+    said = [f"<p>{escaped(line)}</p>" for line in (*sentences(trust.first), *trust.notes)]
     shown = [html_picture(pictures[name], captions[name]) for name in captions if name in pictures]
-    return "\n".join([_facts(trust), *shown])
+    return "\n".join([*said, _facts(trust), *shown])
+
+
+def sentences(c: Calibration) -> list[str]:
+    """What the numbers of a calibration say, a line each."""
+    numbers, budget, lines = c.summary, number_text(c.budget), []
+    if "ece" in numbers:
+        most = numbers["ece_if_perfect_high"]
+        verdict = "more than chance explains" if numbers["ece"] > most else "no sign of miscalibration"
+        lines.append(
+            f"Calibration at budget {budget}: ECE {numbers['ece']:.3f}; a perfect model would show "
+            f"{numbers['ece_if_perfect']:.3f} on these rows, and up to {most:.3f} by chance: {verdict}."
+        )
+    ratio = "realised_over_predicted"
+    if np.isfinite(numbers.get(ratio, np.nan)):
+        kept = _written("{:.0%}", numbers[ratio], numbers[f"{ratio}_error"])
+        how = " (95% interval)" if "±" in kept else ""
+        lines.append(
+            f"Realised over predicted: questions up to budget {budget} reduced the loss by {kept} of what was "
+            f"predicted{how}."
+        )
+    if c.too_dear:
+        costs = "it costs" if len(c.too_dear) == 1 else "they cost"
+        lines.append(f"Not tried here, since {costs} more than the budget: {listed(c.too_dear)}.")
+    return lines
 
 
 def _facts(trust: Trust) -> str:
     numbers = [c.summary for c in trust.models.values()]
     heads = ["", *(["Value"] if len(numbers) == 1 else ["This model", "The second model"])]
     lines = [
-        [words.format(budget=trust.budget), *(_written(form, n.get(name)) for n in numbers)]
+        [words.format(budget=trust.budget), *(_written(form, n.get(name), n.get(f"{name}_error")) for n in numbers)]
         for name, (words, form) in FACTS.items()
         if name in numbers[0]
     ]
     return html_table(heads, lines)
 
 
-def _written(form: str, number: float | None) -> str:
-    return "n/a" if number is None or np.isnan(number) else form.format(number)
+def _written(form: str, number: float | None, error: float | None = None) -> str:
+    """A number, and where its standard error is known how far its 95 % interval reaches to either side."""
+    if number is None or np.isnan(number):
+        return "n/a"
+    half = np.nan if error is None else Z * error
+    return form.format(number) + (f" ± {form.format(half)}" if np.isfinite(half) else "")
 
 
 def _captions(trust: Trust) -> dict[str, str]:
     """What each picture shows and how to read it."""
     asked = next(iter(trust.questions.values()), pd.DataFrame(columns=["row"]))
-    at_budget = f"Predictions at budget {trust.budget}, in ten bins of about equally many cases, with 95% intervals. "
+    at_budget = (
+        f"Predictions at budget {trust.budget}, in at most ten bins of about equally many cases, with 95% intervals. "
+    )
     captions = {"calibration": at_budget}
     if trust.is_classes:
         captions["calibration"] += (
             "Below the dashed line the model is surer than it is right. ECE is the mean distance to that line; with "
-            f"{len(trust.first.truth):,} cases chance alone keeps it above 0, so it is to be compared with that of a "
-            "perfect model that makes these very predictions."
+            f"{counted(len(trust.first.truth), 'case')} chance alone keeps it above 0, so it is to be compared with "
+            "that of a perfect model that makes these very predictions: its mean, and what it exceeds in 5% of draws."
         )
     else:
         captions["calibration"] += "On the dashed line predictions are right on average."
     captions["information"] = (
-        f"The {len(asked):,} questions asked of {asked['row'].nunique():,} cases up to budget {trust.budget}, in ten "
-        "bins of what they were predicted to tell, with 95% intervals. On the dashed line an estimate is what came of "
-        "it on average. The question asked is the one that looked best, so a little less than predicted is no surprise."
+        f"{counted(len(asked), 'question')} asked of {counted(asked['row'].nunique(), 'case')} up to budget "
+        f"{trust.budget}, in at most ten bins of what they were predicted to tell, with 95% intervals. On the dashed "
+        "line an estimate is what came of it on average; realised over predicted is the mean of all that came over "
+        "the mean of all that was predicted. The question asked is the one that looked best, so a little less than "
+        "predicted is no surprise."
     )
     if trust.is_classes:
         captions["information"] += (

@@ -37,6 +37,11 @@ def escaped(value: object) -> str:
     return html.escape(str(value), quote=True)
 
 
+def counted(number: int, what: str) -> str:
+    """1 case, 1,234 cases."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
 def html_table(heads: Sequence[str], lines: Iterable[Sequence[object]], words: int = 1) -> str:
     """A table that scrolls by itself on a small screen; the first `words` columns are words, the rest numbers."""
     kinds = ["" if i < words else ' class="n"' for i in range(len(heads))]
@@ -67,7 +72,7 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 <meta name="color-scheme" content="light dark">
-<title>askwise report</title>
+<title>$title</title>
 <style>
 :root { --back: #ffffff; --ink: #222222; --soft: #5f5f5f; --line: #e2e2e2; --box: #f6f7f8; --mark: #0072b2; }
 @media (prefers-color-scheme: dark) {
@@ -101,7 +106,8 @@ footer { margin-top: 3rem; }
 <body>
 <header>
 <h1>askwise report</h1>
-<p class="soft">$cases cases, $questions questions that can be asked</p>
+$subject
+<p class="soft">$cases, $questions that can be asked</p>
 </header>
 <main>
 <div class="cards">

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from askwise.plots import BLUE, INK, ORANGE, SOFT, new_figure, tidy
+from askwise.plots import BLUE, INK, ORANGE, diagonal, new_figure, panel_words
 from askwise.verification_trials import Outcome, summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 MOST_COLUMNS = 4
 PANEL = 2.9
@@ -34,17 +35,16 @@ def estimated_against_exact(outcomes: Sequence[Outcome]) -> Figure:
     for i, (task, error) in enumerate(errors.items()):
         ax = figure.add_subplot(lines, columns, i + 1)
         mine = [outcome for outcome in largest if outcome.trial.task == task]
-        _draw(ax, pd.concat([outcome.pairs for outcome in mine]))
-        unit = WORDS[mine[0].kind]
-        _words(ax, str(task), f"error, asked: {error:.3f}", f"exact ({unit})", "estimated" if i % columns == 0 else "")
-    _legend(figure)
+        ideal = _draw(ax, pd.concat([outcome.pairs for outcome in mine]))
+        x, y = f"exact ({WORDS[mine[0].kind]})", "estimated" if i % columns == 0 else ""
+        panel_words(ax, str(task), x, y, beside=f"error, asked: {error:.3f}", size=10)
+    _legend(figure, ideal)
     return figure
 
 
-def _draw(ax: Axes, pairs: pd.DataFrame) -> None:
+def _draw(ax: Axes, pairs: pd.DataFrame) -> Line2D:
     """Both kinds of points on equal axes, those asked on top, and the line where they should lie."""
     most = 1.05 * float(pairs[["estimated", "exact"]].to_numpy().max())
-    ax.plot([0, most], [0, most], color=SOFT, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
     for chosen, (_, colour) in KINDS.items():
         part = pairs[pairs["chosen"] == chosen]
         style: dict[str, Any] = {"s": 9, "color": colour, "alpha": 0.4, "linewidths": 0, "zorder": 3}
@@ -53,24 +53,15 @@ def _draw(ax: Axes, pairs: pd.DataFrame) -> None:
     ax.set_xlim(-0.03 * most, most)
     ax.set_ylim(1.05 * least - 0.03 * most, most)
     ax.locator_params(nbins=5)
+    return diagonal(ax, 0.0, most)
 
 
-def _words(ax: Axes, title: str, below: str, x: str, y: str) -> None:
-    tidy(ax)
-    ax.tick_params(labelsize=8)
-    ax.set_title(title, loc="left", fontsize=10.5, fontweight="bold", color=INK)
-    ax.set_title(below, loc="right", fontsize=8.5, color=SOFT)
-    ax.set_xlabel(x, fontsize=9, color=INK)
-    ax.set_ylabel(y, fontsize=9, color=INK)
-
-
-def _legend(figure: Figure) -> None:
+def _legend(figure: Figure, ideal: Line2D) -> None:
     from matplotlib.lines import Line2D
 
     spot: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 5}
     marks = [Line2D([], [], color=colour, **spot) for _, colour in KINDS.values()]
-    marks.append(Line2D([], [], color=SOFT, linewidth=1, linestyle=(0, (4, 3))))
     names = [name for name, _ in KINDS.values()]
     figure.legend(
-        marks, [*names, "no error"], loc="outside lower left", ncols=3, frameon=False, fontsize=9,
+        [*marks, ideal], [*names, "no error"], loc="outside lower left", ncols=3, frameon=False, fontsize=9,
     )  # fmt: skip

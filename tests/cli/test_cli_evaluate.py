@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -50,7 +51,9 @@ def test_rows_without_an_answer_are_left_out(run):
 
 def test_another_name_for_the_target_can_be_given(run):
     pd.read_csv("test.csv").rename(columns={"diagnosis": "truth"}).to_csv("other.csv", index=False)
-    assert "unknown target 'diagnosis'" in run("evaluate", "heart.askwise", "other.csv").stderr
+    said = run("evaluate", "heart.askwise", "other.csv")
+    assert "other.csv has no column 'diagnosis', which the model predicts; name it with --target" in said.stderr
+    assert "did you mean 'truth'?" in run("evaluate", "heart.askwise", "other.csv", "--target", "truht").stderr
     assert run("evaluate", "heart.askwise", "other.csv", "--target", "truth", "--bootstrap", "0").exit_code == 0
 
 
@@ -88,8 +91,9 @@ def test_calibration_is_said_and_the_same_with_and_without_a_report(run):
     numbers = plain["calibration"]
     assert numbers == drawn["calibration"]
     assert numbers["budget"] == pytest.approx(59.5 / 2)
-    assert f"Calibration at budget 29.75: ECE {numbers['ece']:.3f}; a perfect model would show" in said
-    assert f"reduced the loss by {100 * numbers['realised_over_predicted']:.0f} % of what was predicted" in said
+    assert f"Calibration at budget 29.8: ECE {numbers['ece']:.3f}; a perfect model would show" in said
+    assert f"reduced the loss by {numbers['realised_over_predicted']:.0%} ± " in said
+    assert "more than the budget: 'scan'" in said
 
 
 def test_a_second_model_is_measured_beside_the_first(run, fast):
@@ -105,6 +109,9 @@ def test_a_second_model_is_measured_beside_the_first(run, fast):
     assert set(facts["calibration_beside"]) == set(facts["calibration"])
     assert facts["calibration"]["share_above_entropy"] == 0
     assert facts["calibration_beside"]["budget"] == facts["calibration"]["budget"]
+    page = Path("report/index.html").read_text(encoding="utf-8")
+    assert "<p>heart.askwise on test.csv, beside free.askwise</p>" in page
+    assert "other prices of &#x27;pressure&#x27;, &#x27;exercise test&#x27;, &#x27;scan&#x27;" in page
 
 
 def test_a_second_model_without_a_report_is_an_error(run):
@@ -119,6 +126,19 @@ def test_a_second_model_of_other_questions_is_an_error(run, folder, fast):
     assert said.exit_code == 2
     assert "other columns: only one of the two has 'scan'" in said.stderr
     assert not (folder / "report").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "warning", "title"),
+    [(1, "Warning: 1 row only", "on 1 row of few.csv"), (9, "in every row, so nothing tells", "on 9 rows of few.csv")],
+)
+def test_rows_that_tell_little_are_measured_with_a_warning(run, rows, warning, title):
+    table = pd.read_csv("test.csv")
+    table[table["diagnosis"] == "sick"].head(rows).to_csv("few.csv", index=False)
+    said = run("evaluate", "heart.askwise", "few.csv", "--bootstrap", "5", "--report", "report")
+    assert said.exit_code == 0, said.output
+    assert warning in said.stderr
+    assert title in said.stdout
 
 
 def test_evaluate_is_silent_when_asked(run):

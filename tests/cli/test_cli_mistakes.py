@@ -136,6 +136,11 @@ MISTAKES = {
     ),
     "an empty file to evaluate": (("evaluate", "heart.askwise", "t.csv"), {"t.csv": ""}, ["t.csv is empty"]),
     "a file for the report": (("evaluate", "heart.askwise", "test.csv", "--report", "cases.csv"), {}, ["is a file"]),
+    "the table before the model": (
+        ("evaluate", "test.csv", "heart.askwise"),
+        {},
+        ["test.csv is a table and heart.askwise a model", "askwise evaluate heart.askwise test.csv"],
+    ),
     "an unknown rule": (("ask", "heart.askwise", "--stop", "budgt=3"), {}, ["did you mean 'budget'?"]),
     "a rule without a number": (("ask", "heart.askwise", "--stop", "budget"), {}, ["needs a number"]),
     "a negative budget": (("ask", "heart.askwise", "--stop", "budget=-1"), {}, ["at least 0"]),
@@ -166,6 +171,13 @@ MISTAKES = {
     "a file for the demo's folder": (("demo", "--out", "cases.csv"), {}, ["is a file"]),
     "an unknown command": (("trian", "cases.csv"), {}, ["trian"]),
 }
+
+
+def test_a_folder_for_a_picture_is_told_with_the_name_of_a_picture(run, folder):
+    (folder / "dir.png").mkdir()
+    said = run("verify", "--figure", "dir.png")
+    assert said.exit_code == 2
+    assert "dir.png is a folder; give a file to write, such as dir.png/picture.png" in said.stderr
 
 
 def everything_in(folder):

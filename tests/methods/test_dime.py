@@ -8,6 +8,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from torch import nn
 
@@ -17,6 +18,7 @@ from askwise.methods.dime import JointObjective
 from askwise.methods.registry import load
 from askwise.networks.dropout import Dropout
 from askwise.networks.mlp import Mlp
+from askwise.policy import Belief, Policy
 from askwise.tasks import Classification, Regression, entropy
 from askwise.training.loop import Training
 from askwise.training.objectives import losses_as_used
@@ -550,7 +552,7 @@ def test_settings_that_can_not_be_are_errors(settings, message, iris, fast):
 
 
 def test_bounded_scores_have_no_meaning_for_a_regression(diabetes, fast):
-    with pytest.raises(AskwiseError, match="unknown scaling 'bounded'; allowed here: 'positive', 'none'"):
+    with pytest.raises(AskwiseError, match="'bounded' is for classes only; allowed here: 'positive', 'none'"):
         DimeRegressor(scaling="bounded", **fast).fit(*diabetes)
 
 
@@ -616,12 +618,55 @@ def test_dropout_inside_modules_of_ones_own_stays_as_it_was(iris, fast):
     assert {m.p for m in model.model_.policy.modules() if isinstance(m, Dropout)} == {0.7, 0.6}
 
 
-def test_the_temperature_is_fitted_saved_and_loaded(iris, fast, tmp_path):
-    X, y = iris
-    model = DimeClassifier(**{**fast, "epochs": 60, "pretrain_epochs": 60, "hidden": 64}).fit(X, y)
+def test_a_predictor_that_is_too_sure_gets_a_temperature_that_is_saved_and_loaded(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    settings = {"hidden": 64, "dropout": 0.0, "epochs": 40, "max_steps": 5, "learning_rate": 0.01, "random_state": 0}
+    model = DimeClassifier(**settings).fit(X[:150], y[:150])
     temperature = float(model.model_.policy.temperature)
-    assert temperature != 1
-    model.save(tmp_path / "iris.askwise")
-    loaded = load(tmp_path / "iris.askwise")
-    assert float(loaded.model_.policy.temperature) == temperature
-    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert temperature > 1
+    assert float(clone(model).fit(X[:150], y[:150]).model_.policy.temperature) == temperature
+    proba = model.predict_proba(X[150:])
+    model.model_.policy.temperature.fill_(1.0)
+    del model.model_.running_policy
+    sure = model.predict_proba(X[150:])
+    assert log_loss(y[150:], proba) < log_loss(y[150:], sure)
+    assert (proba.argmax(1) == sure.argmax(1)).all()
+    model.model_.policy.temperature.fill_(temperature)
+    model.save(tmp_path / "digits.askwise")
+    assert np.array_equal(load(tmp_path / "digits.askwise").predict_proba(X[150:]), proba)
+
+
+def test_a_model_saved_before_there_was_a_temperature_loads():
+    policy = make_policy(TASKS["classification"])
+    old = {name: weight for name, weight in policy.state_dict().items() if name != "temperature"}
+    policy.temperature.fill_(2.0)
+    policy.load_state_dict(old)
+    assert float(policy.temperature) == 1
+
+
+def test_the_best_epoch_is_chosen_by_loss_over_money_not_over_steps():
+    """Asking the dear group first has the lower loss after each step; asking the cheap one first, at each cost."""
+    space = FeatureSpace(("dear", "cheap"), (10.0, 1.0), (0, 1), (0, 1))
+    task = TASKS["regression"]
+    present = torch.ones(1, 2, dtype=torch.bool)
+    rows = Rows(torch.ones(1, 2), present, present, torch.zeros(1))
+
+    class Fixed(Policy):
+        """Squared error 100 with nothing, 25 with the cheap group, 16 with the dear one, 0 with both."""
+
+        def __init__(self, first):
+            super().__init__(space)
+            self.first = first
+
+        def forward(self, x, mask, scores=True):
+            outputs = 10.0 - 6 * mask[:, :1].float() - 5 * mask[:, 1:].float() + (mask.all(1, keepdim=True)).float()
+            wanted = torch.tensor([[100.0, 0.1], [0.1, 100.0]])[self.first].expand(len(x), 2)
+            return Belief(outputs, wanted if scores else None)
+
+    costs = torch.tensor(space.costs)
+    dear_first, cheap_first = (JointObjective(Fixed(f), task, costs, 2, 0.0).validate(rows) for f in (0, 1))
+    horizon = 5.5 * 3
+    assert float(dear_first) == pytest.approx((100 * 10 + 16 * 1) / (horizon * task.unit))
+    assert float(cheap_first) == pytest.approx((100 * 1 + 25 * 10) / (horizon * task.unit))
+    equal = JointObjective(Fixed(0), task, torch.ones(2), 2, 0.0).validate(rows)
+    assert float(equal) == pytest.approx((100 + 16 + 0) / (3 * task.unit))

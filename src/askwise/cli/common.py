@@ -114,7 +114,8 @@ def _failed(message: str) -> typer.Exit:
 def check_file_can_be_written(path: Path) -> None:
     """Tell before an hour of training, not after it, that its result could not be saved."""
     if path.is_dir():
-        raise AskwiseError(f"{path} is a folder; give a file to write, such as {path / 'model.askwise'}")
+        name = "picture.png" if path.suffix.lower() == ".png" else "model.askwise"
+        raise AskwiseError(f"{path} is a folder; give a file to write, such as {path / name}")
     check_folder_can_be_written(path.parent)
 
 

@@ -282,7 +282,7 @@ class Conversation:
 
     def _show_end(self, reason: str) -> None:
         prediction = self._session.prediction
-        sure = "" if prediction.proba is None else f" ({100 * prediction.proba[prediction.value]:.1f} %)"
+        sure = "" if prediction.proba is None else f" ({prediction.proba[prediction.value]:.1%})"
         value = show.short(prediction.value) if prediction.proba is None else prediction.value
         why = REASONS.get(reason, reason)
         if reason == "penalty" and self._penalty is not None and math.isfinite(self._penalty):

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from askwise.cli import show
 from askwise.cli.common import JsonFlag, Out, QuietFlag, check_folder_can_be_written, command
-from askwise.cli.evaluate import curve_table, measured
+from askwise.cli.evaluate import Measured, curve_table, measured
 from askwise.cli.progress import busy
 from askwise.cli.train import Settings, fitted
 from askwise.errors import AskwiseError
@@ -69,7 +69,8 @@ def demo(
         estimator = _trained(out, public, train, settings)
         files = _saved(estimator, public, test, folder)
         X, y = test.drop(columns=public.target), test[public.target].to_numpy()
-        curve, report = _measured(out, estimator, X, y, folder / f"{public.name}-report")
+        subject = f"{files['model'].name} on {files['test'].name}"
+        curve, report, _ = _measured(out, estimator, X, y, folder / f"{public.name}-report", subject)
         files |= report
         example = _example(estimator, X)
         if data == "digits" and report:
@@ -113,7 +114,7 @@ def _saved(estimator: Any, public: PublicData, test: pd.DataFrame, folder: Path)
     return files
 
 
-def _measured(out: Out, estimator: Any, X: Any, y: Any, report: Path) -> tuple[pd.DataFrame, dict[str, Path]]:
+def _measured(out: Out, estimator: Any, X: Any, y: Any, report: Path, subject: str) -> Measured:
     """The curve, with the report where pictures can be drawn."""
     from askwise.plots import require_matplotlib
 
@@ -122,7 +123,7 @@ def _measured(out: Out, estimator: Any, X: Any, y: Any, report: Path) -> tuple[p
     except AskwiseError as error:
         out.note(f"No report: {error}")
         return measured(out, estimator, X, y, None, 200, None)
-    return measured(out, estimator, X, y, None, 200, report)
+    return measured(out, estimator, X, y, None, 200, report, subject=subject)
 
 
 def _rule(estimator: Any) -> Any:
@@ -164,7 +165,7 @@ def _example_table(estimator: Any, example: pd.DataFrame, truth: Any) -> Group:
     for step in example.to_dict("records"):
         believed = list(step.values())[-(len(labels) if labels else 1) :]
         best = max(range(len(believed)), key=believed.__getitem__)
-        said = f"{labels[best]} ({100 * believed[best]:.1f} %)" if labels else show.short(believed[0])
+        said = f"{labels[best]} ({believed[best]:.1%})" if labels else show.short(believed[0])
         table.add_row(Text(step["asked"] or "(nothing yet)"), Text(show.short(step["spent"])), Text(said))
     return show.titled(f"One case, question by question (truth: {truth})", table)
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from askwise.cli import show, tables
 from askwise.cli.common import JsonFlag, ModelFile, OtherCosts, Out, QuietFlag, check_folder_can_be_written, command
 from askwise.cli.progress import busy, fraction_progress
-from askwise.errors import AskwiseError
+from askwise.errors import AskwiseError, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from askwise.calibration import Calibration
+
+MODEL_TYPE = ".askwise"
 EXAMPLES = """\b
 Examples:
   askwise evaluate heart.askwise test.csv
@@ -43,11 +45,11 @@ def evaluate(
         Path | None,
         typer.Option(
             metavar="MODEL",
-            help="A second model of the same questions, for example trained with --scaling none; the report draws its "
-            "estimates beside these.",
+            help="A second model of the same questions and prices, for example trained with --scaling none; the report "
+            "draws its estimates beside these.",
         ),
     ] = None,
-    bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Draws for the 95 % intervals; 0 for none.")] = 200,
+    bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Draws for the 95% intervals; 0 for none.")] = 200,
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
@@ -64,32 +66,51 @@ def evaluate(
         with busy(out, f"Reading {model.name} and {cases.name}"):
             from askwise.data.files import read_costs, read_table
             from askwise.methods.registry import load
+            from askwise.report_calibration import sentences
 
+            _check_order(model, cases)
             prices = None if costs is None else read_costs(costs)
             estimator = load(model)
             second = None if beside is None else load(beside)
             frame = read_table(cases)
-        X, y = tables.apart(frame, target or _target(estimator, model), out)
+        answers = _target(estimator, model) if target is None else target
+        if target is None and answers not in frame.columns:
+            raise AskwiseError(
+                f"{cases} has no column {answers!r}, which the model predicts; name it with --target; it has "
+                f"{listed(frame.columns)}"
+            )
+        X, y = tables.apart(frame, answers, out)
         X = tables.aligned(X, estimator.model_.schema, cases, out)
         labels = tables.as_labels(y, estimator.model_.task)
-        curve, files = measured(out, estimator, X, labels, prices, bootstrap, report, second)
-        trust = calibrated(out, estimator, X, labels, prices, files)
-        out.say(curve_table(f"{model} on the {len(X)} rows of {cases}", curve))
-        out.say("", *_trust_lines(trust["this"]))
+        _warn_of_little(labels, out)
+        subject = f"{model.name} on {cases.name}" + (f", beside {beside.name}" if beside is not None else "")
+        found = measured(out, estimator, X, labels, prices, bootstrap, report, second, subject)
+        trust = found.trust or _calibrated(out, estimator, X, labels, prices)
+        out.say(curve_table(f"{model} on {show.count(len(X), 'row')} of {cases}", found.curve))
+        out.say("", *sentences(trust["this"]))
         if report is not None:
-            out.say(f"Report: {files.get('index.html', report)}")
+            out.say(f"Report: {found.files['index.html']}")
         out.result(
             {
                 "model": str(model),
                 "data": str(cases),
                 "rows": len(X),
-                "curve": curve.to_dict("records"),
-                "area_under_curve": areas(curve),
-                "calibration": trust["this"],
-                **({"calibration_beside": trust["beside"]} if second is not None else {}),
-                "files": {name: str(path) for name, path in files.items()},
+                "curve": found.curve.to_dict("records"),
+                "area_under_curve": areas(found.curve),
+                "calibration": trust["this"].summary,
+                **({"calibration_beside": trust["beside"].summary} if second is not None else {}),
+                "files": {name: str(path) for name, path in found.files.items()},
             }
         )
+
+
+def _check_order(model: Path, cases: Path) -> None:
+    """Tell those who gave the table first."""
+    from askwise.data.files import TABLE_TYPES, table_type
+
+    if table_type(model) in TABLE_TYPES and table_type(cases) == MODEL_TYPE:
+        line = show.command_line("askwise", "evaluate", cases, model)
+        raise AskwiseError(f"{model} is a table and {cases} a model; the model comes first: {line}")
 
 
 def _target(estimator: Any, model: Path) -> str:
@@ -97,6 +118,25 @@ def _target(estimator: Any, model: Path) -> str:
     if target is None:
         raise AskwiseError(f"{model} does not say what its target was called; name the column: --target COLUMN")
     return str(target)
+
+
+def _warn_of_little(labels: Any, out: Out) -> None:
+    """Say where the answers are too few, or too much alike, to measure anything by them."""
+    if len(labels) == 1:
+        out.note("Warning: 1 row only, so every number is that of chance; give more rows")
+    elif len(set(labels)) == 1:
+        out.note(
+            f"Warning: the answer is {labels[0]} in every row, so nothing tells how well the model keeps answers "
+            "apart; give rows with others too"
+        )
+
+
+class Measured(NamedTuple):
+    """A curve and, where a report was written, its files by name and the calibrations in it."""
+
+    curve: pd.DataFrame
+    files: dict[str, Path]
+    trust: dict[str, Calibration]
 
 
 def measured(
@@ -108,50 +148,25 @@ def measured(
     bootstrap: int,
     report: Path | None,
     beside: Any = None,
-) -> tuple[pd.DataFrame, dict[str, Path]]:
-    """The curve and, where a folder is given, the files of the report."""
+    subject: str = "",
+) -> Measured:
+    """The curve and, where a folder is given, the report there."""
     with fraction_progress(out, "Asking every row") as progress:
         if report is None:
-            return estimator.curve(X, y, costs=costs, bootstrap=bootstrap, progress=progress), {}
-        import pandas as pd
+            return Measured(estimator.curve(X, y, costs=costs, bootstrap=bootstrap, progress=progress), {}, {})
+        from askwise.report import make_report
 
-        from askwise.report import write_report
-
-        written = write_report(estimator, X, y, report, costs, bootstrap, progress, beside)
-        files = {path.name: path for path in written.values()}
-        return pd.read_csv(files["curve.csv"]), files
+        made = make_report(estimator, X, y, costs, bootstrap, progress, beside, subject)
+        files = {path.name: path for path in made.write(report).values()}
+        return Measured(made.curve, files, made.trust.by_role)
 
 
-def calibrated(
-    out: Out, estimator: Any, X: Any, y: Any, costs: dict[str, float] | None, files: dict[str, Path]
-) -> dict[str, dict[str, float]]:
-    """How far the model's numbers can be trusted: from the report where there is one, with the second model's."""
-    import pandas as pd
-
-    if "trust.csv" in files:
-        records = pd.read_csv(files["trust.csv"]).to_dict("records")
-        return {str(record.pop("model")): record for record in records}
+def _calibrated(out: Out, estimator: Any, X: Any, y: Any, costs: dict[str, float] | None) -> dict[str, Calibration]:
+    """How far the model's numbers can be trusted, where no report was asked for."""
     from askwise.calibration import calibration
 
     with busy(out, "Comparing what it says with what is true"):
-        found = calibration(estimator.model_, estimator.encode(X), estimator.check_target(y), costs)
-    return {"this": found.summary}
-
-
-def _trust_lines(trust: dict[str, float]) -> list[str]:
-    lines = []
-    if "ece" in trust:
-        lines.append(
-            f"Calibration at budget {show.short(trust['budget'])}: ECE {trust['ece']:.3f}; a perfect model would show "
-            f"{trust['ece_if_perfect']:.3f} on these rows."
-        )
-    kept = trust.get("realised_over_predicted", math.nan)
-    if math.isfinite(kept):
-        lines.append(
-            f"Questions up to budget {show.short(trust['budget'])} reduced the loss by {100 * kept:.0f} % of what was "
-            "predicted."
-        )
-    return lines
+        return {"this": calibration(estimator.model_, estimator.encode(X), estimator.check_target(y), costs)}
 
 
 def areas(curve: pd.DataFrame) -> dict[str, dict[str, float]]:

@@ -25,7 +25,7 @@ def _bars(out: Out) -> Progress:
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
-        TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.percentage:>3.0f}%"),
         TimeRemainingColumn(),
         TextColumn("left  {task.fields[note]}"),
         console=console(stderr=True),

@@ -38,7 +38,7 @@ def metric(name: str, value: float) -> str:
     if not math.isfinite(value):
         return "–"
     if name == "accuracy":
-        return f"{100 * value:.1f} %"
+        return f"{value:.1%}"
     return short(value) if name == "rmse" else f"{value:.3f}"
 
 
@@ -78,10 +78,10 @@ def costs_table(title: str, table: pd.DataFrame, by: str = "") -> Group:
 
 
 def _interval(name: str, row: Mapping[Any, Any]) -> str:
-    """The 95 % interval of a metric, where it was drawn."""
+    """The 95% interval of a metric, where it was drawn."""
     if f"{name}_low" not in row:
         return ""
-    low, high = (metric(name, row[f"{name}_{side}"]).removesuffix(" %") for side in ("low", "high"))
+    low, high = (metric(name, row[f"{name}_{side}"]).removesuffix("%") for side in ("low", "high"))
     return f" ({low} to {high})"
 
 
@@ -142,7 +142,7 @@ def prediction_bars(prediction: Prediction, target: str, spread: tuple[float, fl
         return table
     for label, share in _likeliest(prediction.proba):
         style = "bold" if label == str(prediction.value) else ""
-        table.add_row(Text(label, style=style), bar(share, 1.0, width), Text(f"{100 * share:.1f} %", style=style))
+        table.add_row(Text(label, style=style), bar(share, 1.0, width), Text(f"{share:.1%}", style=style))
     return table
 
 

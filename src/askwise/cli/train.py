@@ -240,7 +240,7 @@ def _report(out: Out, estimator: Any, path: Path, left_out: int) -> None:
     asked = show.count(space.n_groups, "question") + (f" and {show.count(len(free), 'free column')}" if free else "")
     out.say(
         f"{path}: {asked}, learnt from {rows} rows in {card['seconds']:.0f} s",
-        show.costs_table(f"On the {card['rows_validated']} rows held out", show.few(frontier, 6)),
+        show.costs_table(f"On {show.count(card['rows_validated'], 'row')} held out", show.few(frontier, 6)),
         "",
         show.next_steps(
             [

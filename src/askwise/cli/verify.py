@@ -36,6 +36,7 @@ COLUMNS = {
     "error_open": ("error,\nopen", "{:.3f}"),
     "relative_error_chosen": ("relative,\nasked", "{:.0%}"),
     "rank_correlation": ("rank\ncorr.", "{:.2f}"),
+    "order": ("right\norder", "{:.0%}"),
     "regret": ("\nregret", "{:.4f}"),
     "divergence": ("\nKL", "{:.4f}"),
 }
@@ -44,10 +45,13 @@ Each line: a training on rows of a known distribution, measured on fresh rows ag
   error     how far a question's estimated information is from the exact one, on average: of the
             questions that were asked, and of all that were open
   relative  the same as a share of the exact value, where that is above 0.005
-  rank      correlation of the ranks of estimates and exact values; 1: the same order
-  regret    what the best question of the moment would have told more, for the same money
-  KL        Kullback-Leibler divergence of the predicted probabilities from the exact ones
-  score     mean accuracy after 1, 2, ... questions; exact: the greedy policy that knows the truth
+  rank      correlation of the ranks of estimates and exact values, over all moments
+  order     of two questions open at the same moment that differ by more than 0.005, how often the
+            better one is put first; a coin would have 50%
+  regret    what the best question of the moment tells more than its price buys at the rate paid
+  KL        Kullback-Leibler divergence KL(exact || predicted) of the probabilities
+  score     mean accuracy after 1, 2, ... questions, whatever they cost; exact: of the greedy policy
+            that knows the truth, but looks one question ahead only, so a trained one may do better
 """
 NATS = "Error, regret and KL are in nats: 0.693 nats are one bit, the answer to a fair yes-or-no question."
 VARIANCE = """\

@@ -57,6 +57,11 @@ class DimePolicy(Policy):
         outputs = outputs * self.unit.sqrt() if self.is_regression else outputs / self.temperature
         return Belief(outputs, None if raw is None else self._scale(raw, outputs))
 
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        # Models saved before there was a temperature have none.
+        state_dict.setdefault(f"{prefix}temperature", torch.tensor(1.0))
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
     def _scale(self, raw: Tensor, outputs: Tensor) -> Tensor:
         """Scores within 0 <= I <= H(y | x_S): a sigmoid times the prediction's entropy, without its gradient."""
         if self.scaling == "bounded":
@@ -167,15 +172,19 @@ class JointObjective:
         return torch.cat([states[: self.n_steps], states[self.n_steps + 1 :]])
 
     def validate(self, rows: Rows) -> Tensor:
-        """Mean loss along the greedy trajectory, the empty set included."""
+        """Mean loss over all that is spent along the greedy path, from nothing on; with equal costs, over its states.
+
+        Steps alone would not do: who asks the dear questions first has a lower loss after each step, for more money.
+        """
+        horizon = self.costs.mean() * (self.n_steps + 1)
         total = torch.zeros((), device=rows.x.device)
         for batch in rows.batches(4096):
             assert batch.y is not None
-            for step in walk(self.policy, batch, self.costs, self.n_steps):
-                total += self.task.loss(step.belief.outputs, batch.y).sum()
-            mask = self.policy.mask(step.known_next, batch.present)
-            total += self.task.loss(self.policy(batch.x, mask, scores=False).outputs, batch.y).sum()
-        return total / (len(rows) * (self.n_steps + 1) * self.task.unit)
+            for t, step in enumerate(walk(self.policy, batch, self.costs, self.n_steps + 1)):
+                end = step.spent_next if t < self.n_steps else horizon
+                spent = torch.minimum(horizon, end) - torch.minimum(horizon, step.spent)
+                total += (self.task.loss(step.belief.outputs, batch.y) * spent).sum()
+        return total / (len(rows) * horizon * self.task.unit)
 
 
 class Dime(Method):
@@ -249,7 +258,10 @@ class Dime(Method):
             if not number or not (given > 0 if at_least == "above 0" else given >= 0):
                 raise AskwiseError(f"{name} must be a number {at_least}, was given {given!r}")
         if self.scaling not in self.scalings:
-            raise AskwiseError(f"unknown scaling {self.scaling!r}; allowed here: {', '.join(map(repr, self.scalings))}")
+            allowed = ", ".join(map(repr, self.scalings))
+            bounded = self.scaling == "bounded"
+            what = "scaling 'bounded' is for classes only" if bounded else f"unknown scaling {self.scaling!r}"
+            raise AskwiseError(f"{what}; allowed here: {allowed}")
         if (self.predictor is None) != (self.value is None):
             raise AskwiseError("give both predictor= and value=, or neither")
         if self.predictor is not None and self.share_trunk:
