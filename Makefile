@@ -30,8 +30,10 @@ lint: setup
 proof: setup
 	$(BIN)/pytest -m proof
 
-# The lock names no index, host or path, and torch without the build tag of one machine.
+# The lock names no index, host or path, and torch without the build tag of one machine; while it is made, torch is the
+# CPU build, which needs no CUDA packages.
 lock:
+	sed -i 's/^\(torch==[0-9.]*\)$$/\1+cpu/' requirements.lock
 	UV_FIND_LINKS="$$PIP_FIND_LINKS" $(BIN)/uv pip compile --quiet pyproject.toml --all-extras --python-version 3.11 \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" -o requirements.lock
 	sed -i 's/^\(torch==[0-9.]*\)+.*/\1/' requirements.lock

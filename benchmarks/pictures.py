@@ -1,4 +1,4 @@
-"""The README's pictures: scikit-learn's digits, accuracy against cost and the pixels that were asked."""
+"""The pictures of README and results: scikit-learn's digits, accuracy, pixels that were asked, and calibration."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from sklearn.model_selection import train_test_split
 from askwise import AverageCost, DimeClassifier
 from askwise.case_plots import digit_selections
 from askwise.plots import cost_curve
+from askwise.report import make_report
 
 SHOWN = 10
+# Of a report, as it names them.
+CALIBRATION = ("calibration", "information", "bound", "full_input")
 
 
 def main() -> None:
@@ -34,6 +37,11 @@ def main() -> None:
     guesses = model.classes_[asked.proba.argmax(1)]
     figure = digit_selections(images, asked.order, list(x.columns), truth, guesses)
     figure.savefig(args.folder / "digits_questions.png")
+    unbounded = DimeClassifier(scaling="none", random_state=0).fit(x, y)
+    report = make_report(model, x_test, y_test, bootstrap=0, beside=unbounded)
+    for name in CALIBRATION:
+        (args.folder / f"digits_{name}.png").write_bytes(report.contents[f"{name}.png"])
+    print(report.contents["trust.csv"].decode())
 
 
 if __name__ == "__main__":

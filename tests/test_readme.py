@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shlex
@@ -47,11 +48,29 @@ def cases(tmp_path, monkeypatch):
 def test_the_python_examples_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    found = examples("python")
-    assert len(found) == 2
+    *found, without_torch = examples("python")
+    assert len(found) == 3
     for code in found:
         exec(code, names)
     assert "because of" in capsys.readouterr().out
+    said = run_without_torch(without_torch, typed="0.05\n" * 9)
+    session = names["m"].session()
+    for line in (line for line in said.splitlines() if line.endswith(" nats)")):
+        question = session.ask()
+        assert f"{question.name} (cost {question.cost:g}" in line
+        session.tell(question.name, {column.name: 0.05 for column in question.columns})
+    assert len(session.answers) == 9
+    assert ast.literal_eval(said[said.index("{") :]) == pytest.approx(session.prediction.proba, abs=1e-3)
+
+
+def run_without_torch(code: str, typed: str) -> str:
+    """What a program prints where neither torch nor askwise can be imported."""
+    # What is None in sys.modules can't be imported.
+    first = "import sys; sys.modules.update(dict.fromkeys(['torch', 'askwise', 'sklearn', 'pandas']))\n"
+    run = [sys.executable, "-c", first + code]
+    done = subprocess.run(run, input=typed, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_the_commands_run(cases):

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from askwise._version import __version__
-from askwise.cli import ask, demo, evaluate, info, train, verify
+from askwise.cli import ask, demo, evaluate, export, info, train, verify
 
 app = typer.Typer(
     add_completion=False,
@@ -32,6 +32,7 @@ app.command(epilog=train.EXAMPLES)(train.train)
 app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command(epilog=ask.EXAMPLES)(ask.ask)
 app.command(epilog=info.EXAMPLES)(info.info)
+app.command(epilog=export.EXAMPLES)(export.export)
 app.command(epilog=verify.EXAMPLES)(verify.verify)
 
 

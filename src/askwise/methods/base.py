@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from askwise import bundle, evaluation
+from askwise import bundle, evaluation, export
 from askwise._version import __version__
 from askwise.acquisition import StoppingRule
 from askwise.data.split import hold_out
@@ -312,6 +312,15 @@ class Method(BaseEstimator):
         check_is_fitted(self, "model_")
         facts = {"name": self.registry_name, "settings": self._settings()}
         bundle.write(path, self.model_, facts)
+
+    def export_onnx(self, path: str | Path) -> None:
+        """Write one ONNX graph (x, mask, costs) -> (prediction, values), which runs without torch and askwise.
+
+        It takes rows as `encode` gives them, in batches of any size. Its metadata tell how to encode one and name its
+        groups. `values` has every group, also those that are known or can't be had: choose among the open ones.
+        """
+        check_is_fitted(self, "model_")
+        export.write(path, self.model_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
