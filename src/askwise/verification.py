@@ -67,7 +67,7 @@ class Comparison:
         )
 
     def figures(self) -> dict[str, float]:
-        """The summary: mean errors, regret and divergence, in nats or in squared units of y, and two correlations.
+        """The summary: mean errors, regret and divergence, in nats or in squared units of y, and two of the order.
 
         rank_correlation: of ranks over all pairs of a moment and a group that is worth ranking. order: how often of two
         such groups, open at the same moment, the estimates put the better one first; a coin would have 0.5.
@@ -113,8 +113,7 @@ def compare(model: Model, truth: Distribution, n_rows: int, seed: int) -> Compar
     prices = model.cost_tensor(model.costs(None))
     estimated, exact, choice, divergence, outputs = [], [], [], [], []
     with torch.no_grad():
-        steps = list(walk(model.running_policy, rows, prices, truth.n_steps + 1))
-        for step in steps:
+        for step in walk(model.running_policy, rows, prices, truth.n_steps + 1):
             known = truth.policy.mask(step.known.cpu(), exact_rows.present)
             belief = truth.policy(exact_rows.x, known)
             assert belief.scores is not None
