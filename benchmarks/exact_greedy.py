@@ -1,4 +1,4 @@
-"""CUBE and CUBE-NM: accuracy of the greedy policy that knows the truth, by how ties are broken and the first question."""
+"""CUBE and CUBE-NM: accuracy of the greedy policy that knows the truth, by its ties and its first question."""
 
 from __future__ import annotations
 
