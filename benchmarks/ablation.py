@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -26,11 +25,12 @@ from askwise.evaluation import expected_calibration_error
 from askwise.features import FeatureSpace, Rows
 from askwise.methods.dime import Dime, DimePolicy, JointObjective, ValueWarmUp
 from askwise.networks.dropout import set_dropout
-from askwise.policy import Policy
+from askwise.policy import Belief, Policy
 from askwise.tasks import Classification, Task, entropy
-from askwise.training.loop import Objective, Plan, Training, evaluating, frozen, threads
+from askwise.training.loop import Training, evaluating, frozen, threads
 from askwise.training.objectives import random_step
 from askwise.training.schedule import FEWEST_EPOCHS, patience_for
+from askwise.training.update import Objective, Plan
 from askwise.verification import compare
 from common import Table, cpu_seconds, write_results
 
@@ -133,21 +133,11 @@ class VariedJoint(JointObjective):
     """Other targets, and another judge of epochs."""
 
     def __init__(self, usual: JointObjective, variant: Variant) -> None:
-        super().__init__(usual.policy, usual.task, usual.costs, usual.n_steps, usual.epsilon)
+        super().__init__(usual.policy, usual.task, usual.costs, usual.n_steps, usual.epsilon, usual.rows_per_update)
         self.variant = variant
 
-    def _states(self, rows: Rows, epsilon: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        states = super()._states(rows, epsilon)
-        self.draws = torch.get_rng_state()
-        return states
-
-    @torch.no_grad()
-    def _gains(self, x: Tensor, mask: Tensor, y: Tensor, n_states: int) -> Tensor:
-        mode = nullcontext() if self.variant.targets == "noisy" else evaluating(self.policy)
-        with mode, torch.random.fork_rng(devices=[]):
-            # The draws of the pass that is learnt from: with dropout, its outputs once more.
-            torch.set_rng_state(self.draws)
-            outputs = self.policy(x, mask, scores=False).outputs
+    def _gains(self, belief: Belief, used: Tensor, y: Tensor, n_states: int) -> Tensor:
+        outputs = belief.outputs.detach() if self.variant.targets == "noisy" else used
         return gains(self.variant.targets, self.task, outputs, y, n_states)
 
     def validate(self, rows: Rows) -> Tensor:

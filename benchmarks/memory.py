@@ -25,7 +25,7 @@ def peak_gib() -> float:
 def stop_after(updates: int):
     """Joint training that ends after a number of updates."""
     done = 0
-    whole = JointObjective.loss
+    whole = JointObjective._loss
 
     def loss(*args):
         nonlocal done
@@ -34,7 +34,7 @@ def stop_after(updates: int):
         done += 1
         return whole(*args)
 
-    return patch.object(JointObjective, "loss", loss)
+    return patch.object(JointObjective, "_loss", loss)
 
 
 def main() -> None:

@@ -93,7 +93,7 @@ def test_exploration_picks_only_open_groups(table_policy):
     belief = Belief(policy.outputs.expand(3000, -1), policy.scores.expand(3000, -1))
     step = propose(policy, belief, known, available, torch.zeros(3000), torch.ones(6))
     torch.manual_seed(0)
-    counts = torch.bincount(explore(step, torch.tensor(1.0)).choice, minlength=6)
+    counts = torch.bincount(explore(step, torch.tensor(1.0), torch.rand(3000, 6)).choice, minlength=6)
     assert (counts > 0).tolist() == [False, True, False, False, True, True]
     assert counts[[1, 4, 5]].min() > 850  # each a third of 3000, far beyond chance
 
@@ -104,9 +104,9 @@ def test_exploration_happens_with_probability_epsilon(table_policy):
     nothing, everything = torch.zeros(8000, 4, dtype=torch.bool), torch.ones(8000, 4, dtype=torch.bool)
     step = propose(policy, belief, nothing, everything, torch.zeros(8000), torch.ones(4))
     torch.manual_seed(0)
-    changed = (explore(step, torch.tensor(0.2)).choice != 0).double().mean().item()
+    changed = (explore(step, torch.tensor(0.2), torch.rand(8000, 4)).choice != 0).double().mean().item()
     assert changed == pytest.approx(0.2 * 3 / 4, abs=0.015)
-    assert (explore(step, torch.tensor(0.0)).choice == 0).all()
+    assert (explore(step, torch.tensor(0.0), torch.rand(8000, 4)).choice == 0).all()
 
 
 def test_a_random_walk_never_reveals_what_is_unavailable_or_known(table_policy):

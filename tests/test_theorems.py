@@ -16,7 +16,8 @@ from askwise.methods.dime import ValueWarmUp
 from askwise.model import Model
 from askwise.networks.mlp import Mlp
 from askwise.tasks import entropy as entropy_of_outputs
-from askwise.training.loop import Plan, Training
+from askwise.training.loop import Training
+from askwise.training.update import Plan
 from askwise.verification import compare
 from best_policies import BestPolicies, every_policy, least_cost_at, least_loss_at
 from joint_tables import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,11 +12,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from askwise.features import Rows
+from askwise.arrays import any_in_row, keep_memory, largest, like, namespace, uniform
+from askwise.features import Rows, rows_at_once
 from askwise.policy import Belief, Policy
 from askwise.tasks import entropy
 
 NOTHING_LEFT = "nothing-left"
+# Rows that have stopped leave a batch once they are a fifth of it: copying the others takes time too.
+MOST_STANDING = 0.8
+# Values nearer to each other than this share of them may change places by the rounding of float32.
+NEAR = 1e-5
 
 
 @dataclass(frozen=True)
@@ -24,41 +30,50 @@ class Step:
 
     known, open (batch, groups): answered; askable, that is neither known nor unavailable. spent (batch,).
     values (batch, groups): score per cost, -inf where it can't be asked or paid. best, choice (batch,): the largest
-    value and its group; `can_ask` is False where nothing can be chosen.
+    value and its group; `can_ask` is False where nothing can be chosen. In a batch they are tensors; a session's step,
+    of one case, holds numpy arrays.
     """
 
     belief: Belief
-    known: Tensor
-    open: Tensor
-    spent: Tensor
-    costs: Tensor
-    values: Tensor
-    best: Tensor
-    choice: Tensor
+    known: Any
+    open: Any
+    spent: Any
+    costs: Any
+    values: Any
+    best: Any
+    choice: Any
 
     # Many rules look at one step: what they share is computed once.
     @cached_property
-    def can_ask(self) -> Tensor:
-        return self.best > -torch.inf
+    def can_ask(self) -> Any:
+        return self.best > -math.inf
 
     @cached_property
-    def any_open(self) -> Tensor:
-        return self.open.any(1)
+    def cheapest(self) -> Any:
+        """The lowest cost of an open group, (batch,); infinite where none is open."""
+        xp = namespace(self.open)
+        if uniform(self.costs):
+            return xp.where(any_in_row(self.open), self.costs[0], math.inf)
+        return xp.amin(xp.where(self.open, self.costs, math.inf), 1)
+
+    @property
+    def any_open(self) -> Any:
+        return self.cheapest < math.inf
 
     @cached_property
-    def entropy(self) -> Tensor:
+    def entropy(self) -> Any:
         """H(y | x_S) of the prediction in nats, (batch,); classes only."""
         return entropy(self.belief.outputs)
 
     @property
-    def n_asked(self) -> Tensor:
+    def n_asked(self) -> Any:
         return self.known.sum(1)
 
     @property
     def known_next(self) -> Tensor:
         """What is known once the choice is answered; unchanged where nothing can be asked."""
-        chosen = torch.zeros_like(self.known).scatter(1, self.choice[:, None], self.can_ask[:, None])
-        return self.known | chosen
+        choice = self.choice[:, None]
+        return self.known.scatter(1, choice, self.known.gather(1, choice) | self.can_ask[:, None])
 
     @property
     def spent_next(self) -> Tensor:
@@ -73,43 +88,48 @@ class StoppingRule(Protocol):
         ...
 
 
-def price(policy: Policy, scores: Tensor, costs: Tensor) -> Tensor:
+def price(policy: Policy, scores: Any, costs: Any) -> Any:
     """Score per cost, never below 0, where scores are information; else the scores themselves."""
-    return scores.clamp_min(0) / costs if policy.is_information else scores
+    return namespace(scores).clip(scores, 0, None) / like(costs, scores) if policy.is_information else scores
 
 
 def propose(
     policy: Policy,
     belief: Belief,
-    known: Tensor,
-    available: Tensor,
-    spent: Tensor,
-    costs: Tensor,
+    known: Any,
+    available: Any,
+    spent: Any,
+    costs: Any,
     rule: StoppingRule | None = None,
 ) -> Step:
     """The step at `known`: the best group per cost among those that are open, available and affordable.
 
     Exact ties go to the cheaper group, then to the first.
     """
-    assert belief.scores is not None
+    xp = namespace(known)
     open_ = available & ~known
     allows = getattr(rule, "allows", None)
     candidates = open_ if allows is None else open_ & allows(spent, costs)
-    values = price(policy, belief.scores, costs).masked_fill(~candidates, -torch.inf)
-    # With the cheap groups in front, the first of several equal maxima is the cheaper one, then the first.
-    cheap_first = torch.argsort(costs, stable=True)
-    best, place = values[:, cheap_first].max(1)
-    return Step(belief, known, open_, spent, costs, values, best, cheap_first[place])
+    values = xp.where(candidates, price(policy, belief.scores, costs), -math.inf)
+    best, choice = largest(values)
+    if not uniform(costs):
+        choice = xp.where(values == best[:, None], like(costs, values), math.inf).argmin(1)
+    return Step(belief, known, open_, spent, costs, values, best, choice)
 
 
-def random_open(open_: Tensor) -> Tensor:
-    """A random one of each row's open groups, (batch,), from (batch, groups); any where none is open."""
-    return torch.rand(open_.shape, device=open_.device).masked_fill(~open_, -1).argmax(1)
+def random_open(open_: Tensor, order: Tensor | None = None) -> Tensor:
+    """A random one of each row's open groups, (batch,), from (batch, groups); any where none is open.
+
+    order: random numbers (batch, groups) to draw by. The same ones may serve a whole walk: the first open group of a
+    random order is a random one of those still open, however the others were chosen.
+    """
+    order = torch.rand(open_.shape, device=open_.device) if order is None else order
+    return order.masked_fill(~open_, -1).argmax(1)
 
 
-def explore(step: Step, epsilon: Tensor) -> Step:
+def explore(step: Step, epsilon: Tensor, order: Tensor) -> Step:
     """The same step with, at probability epsilon, a random open group for its choice."""
-    other = random_open(step.open)
+    other = random_open(step.open, order)
     random = torch.rand(len(other), device=other.device) < epsilon
     return replace(step, choice=torch.where(random, other, step.choice))
 
@@ -123,15 +143,77 @@ def walk(
     epsilon: Tensor | None = None,
 ) -> Iterator[Step]:
     """The first `n_steps` steps of each row, asking the best group each time; no host synchronisation."""
-    known = torch.zeros_like(rows.available)
-    spent = torch.zeros(len(rows), dtype=rows.x.dtype, device=rows.x.device)
+    path = Walk(policy, rows, costs, rule)
+    order = None if epsilon is None else torch.rand(rows.available.shape, device=rows.x.device)
     for _ in range(n_steps):
-        belief = policy(rows.x, policy.mask(known, rows.present))
-        step = propose(policy, belief, known, rows.available, spent, costs, rule)
-        if epsilon is not None:
-            step = explore(step, epsilon)
+        step = path.step()
+        if epsilon is not None and order is not None:
+            step = explore(step, epsilon, order)
         yield step
-        known, spent = step.known_next, step.spent_next
+        path.go_on(step)
+
+
+class Walk:
+    """Rows on their way from question to question."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        rows: Rows,
+        costs: Tensor,
+        rule: StoppingRule | None = None,
+        exact: Policy | None = None,
+    ) -> None:
+        self.policy = policy
+        self.rows = rows
+        self.costs = costs
+        self.rule = rule
+        self.exact = exact
+        self.known = torch.zeros_like(rows.available)
+        # Money in the precision of the costs: a sum of prices must meet a budget exactly.
+        self.spent = costs.new_zeros(len(rows))
+        self.tracker = policy.track(rows)
+
+    def step(self) -> Step:
+        """Where the rows stand now."""
+        scores = self._anything_allowed()
+        belief = self.tracker.belief(self.known, scores)
+        if not scores:
+            belief = Belief(belief.outputs, belief.outputs.new_zeros(()).expand(self.known.shape))
+        step = self._propose(self.policy, belief, slice(None))
+        return step if self.exact is None else self._settled(self.exact, step)
+
+    def _anything_allowed(self) -> bool:
+        """Whether any row may ask anything: where a budget is spent, scores would be computed for nothing."""
+        allows = getattr(self.rule, "allows", None)
+        if allows is None:
+            return True
+        return bool(any_in_row(self.rows.available & ~self.known & allows(self.spent, self.costs)).any())
+
+    def _propose(self, policy: Policy, belief: Belief, index: Tensor | slice) -> Step:
+        known, available, spent = self.known[index], self.rows.available[index], self.spent[index]
+        return propose(policy, belief, known, available, spent, self.costs, self.rule)
+
+    def _settled(self, exact: Policy, step: Step) -> Step:
+        """The same step, with choices between nearly equal values made by the exact policy."""
+        second = step.values.scatter(1, step.choice[:, None], -math.inf).amax(1)
+        index = ((second >= step.best * (1 - NEAR)) & (second > -math.inf)).nonzero()[:, 0]
+        if not len(index):
+            return step
+        rows = self.rows.take(index)
+        belief = exact(rows.x.double(), exact.mask(self.known[index], rows.present))
+        choice = self._propose(exact, belief, index).choice
+        return replace(step, choice=step.choice.index_copy(0, index, choice))
+
+    def go_on(self, step: Step) -> None:
+        """Ask what the step chose."""
+        self.tracker.reveal(step.choice, step.can_ask)
+        self.known, self.spent = step.known_next, step.spent_next
+
+    def keep(self, index: Tensor) -> None:
+        """Leave all rows but these behind."""
+        self.tracker.keep(index)
+        self.rows, self.known, self.spent = self.rows.take(index), self.known[index], self.spent[index]
 
 
 def rule_name(rule: object) -> str:
@@ -139,18 +221,19 @@ def rule_name(rule: object) -> str:
     return str(getattr(rule, "name", type(rule).__name__))
 
 
-def reasons(rule: StoppingRule | None, step: Step) -> tuple[Tensor, list[str]]:
+def reasons(rule: StoppingRule | None, step: Step) -> tuple[Any, list[str]]:
     """Why each case stops here, as an index into the returned names; -1 where it goes on."""
+    xp = namespace(step.known)
     names = [NOTHING_LEFT]
-    reason = torch.where(step.any_open, -1, 0)
+    reason = xp.where(step.any_open, -1, 0)
     parts = getattr(rule, "parts", () if rule is None else (rule,))
     for part in parts:
         names.append(rule_name(part))
-        reason = torch.where((reason < 0) & part.stops(step), len(names) - 1, reason)
+        reason = xp.where((reason < 0) & part.stops(step), len(names) - 1, reason)
     # A rule that allows nothing more has stopped the case, whether it says so or not.
     limiting = next((part for part in parts if hasattr(part, "allows")), None)
     names.append(NOTHING_LEFT if limiting is None else rule_name(limiting))
-    return torch.where((reason < 0) & ~step.can_ask, len(names) - 1, reason), names
+    return xp.where((reason < 0) & ~step.can_ask, len(names) - 1, reason), names
 
 
 @dataclass(frozen=True)
@@ -165,7 +248,8 @@ class Stop:
 class Trace:
     """A rollout, and where each rule cut it.
 
-    outputs (steps + 1, rows, n_outputs); spent, best (steps + 1, rows); choice (steps, rows; -1 = none).
+    outputs (steps + 1, rows, n_outputs); spent, best (steps + 1, rows); choice (steps, rows; -1 = none). A row that
+    every rule has stopped stays as it was.
     """
 
     outputs: Tensor
@@ -177,43 +261,60 @@ class Trace:
     def at(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Outputs, spent and number asked of each row at step index (rows,)."""
         rows = torch.arange(len(index))
-        asked = torch.cat([self.choice.new_zeros(1, len(index)), (self.choice >= 0).cumsum(0)])
-        return self.outputs[index, rows], self.spent[index, rows], asked[index, rows]
+        return self.outputs[index, rows], self.spent[index, rows], self._asked[index, rows]
+
+    @cached_property
+    def _asked(self) -> Tensor:
+        """How many groups are known at each step, (steps + 1, rows)."""
+        return torch.cat([self.choice.new_zeros(1, self.choice.shape[1]), (self.choice >= 0).cumsum(0)])
 
 
 def _roll(
-    policy: Policy, rows: Rows, costs: Tensor, rules: Sequence[StoppingRule | None], walked_by: StoppingRule | None
+    policy: Policy,
+    rows: Rows,
+    costs: Tensor,
+    rules: Sequence[StoppingRule | None],
+    walked_by: StoppingRule | None,
+    exact: Policy | None,
 ) -> Trace:
     n_groups = rows.available.shape[1]
-    outputs, spent, best, choice = [], [], [], []
-    at = [torch.full((len(rows),), n_groups, device=rows.x.device) for _ in rules]
-    why = [torch.full((len(rows),), -1, device=rows.x.device) for _ in rules]
+    log: dict[str, list[Tensor]] = {"outputs": [], "spent": [], "best": [], "choice": []}
+    at = torch.full((len(rules), len(rows)), n_groups, device=rows.x.device)
+    why = torch.full_like(at, -1)
     names: list[list[str]] = [[] for _ in rules]
-    for t, step in enumerate(walk(policy, rows, costs, n_groups + 1, walked_by)):
-        going = torch.zeros(len(rows), dtype=torch.bool, device=rows.x.device)
+    path = Walk(policy, rows, costs, walked_by, exact)
+    here = torch.arange(len(rows), device=rows.x.device)
+
+    def note(name: str, values: Tensor, before: Tensor | None) -> None:
+        """Keep the values of all rows; those that have left the walk stay as they were `before`."""
+        log[name].append(values if before is None or len(here) == len(before) else before.index_copy(0, here, values))
+
+    for t in range(n_groups + 1):
+        step = path.step()
+        going = torch.zeros(len(here), dtype=torch.bool, device=here.device)
         for r, rule in enumerate(rules):
             reason, names[r] = reasons(rule, step)
-            now = (why[r] < 0) & (reason >= 0)
-            at[r] = torch.where(now, t, at[r])
-            why[r] = torch.where(now, reason, why[r])
-            going |= why[r] < 0
-        outputs.append(step.belief.outputs)
-        spent.append(step.spent)
-        best.append(step.best)
-        if not bool(going.any()):
+            now = (why[r, here] < 0) & (reason >= 0)
+            at[r, here] = torch.where(now, t, at[r, here])
+            why[r, here] = torch.where(now, reason, why[r, here])
+            going |= why[r, here] < 0
+        for name, values in (("outputs", step.belief.outputs), ("spent", step.spent), ("best", step.best)):
+            note(name, values, log[name][-1] if t else None)
+        n_going = int(going.sum())
+        if not n_going:
             break
-        choice.append(torch.where(going & step.can_ask, step.choice, -1))
+        note("choice", torch.where(going & step.can_ask, step.choice, -1), torch.full_like(at[0], -1))
+        path.go_on(step)
+        if n_going < MOST_STANDING * len(here):
+            index = going.nonzero()[:, 0]
+            path.keep(index)
+            here = here[index]
     stops = tuple(
-        Stop(a.cpu(), np.array(n, dtype=object)[w.cpu().numpy()]) for a, w, n in zip(at, why, names, strict=True)
+        Stop(a, np.array(n, dtype=object)[w.numpy()]) for a, w, n in zip(at.cpu(), why.cpu(), names, strict=True)
     )
     no_choice = torch.empty(0, len(rows), dtype=torch.int64)
-    return Trace(
-        torch.stack(outputs).cpu(),
-        torch.stack(spent).cpu(),
-        torch.stack(best).cpu(),
-        torch.stack(choice).cpu() if choice else no_choice,
-        stops,
-    )
+    found = {name: torch.stack(values).cpu() if values else no_choice for name, values in log.items()}
+    return Trace(**found, stops=stops)
 
 
 def _join(traces: Sequence[Trace]) -> Trace:
@@ -249,17 +350,21 @@ def rollout(
     rules: Sequence[StoppingRule | None],
     walked_by: StoppingRule | None = None,
     place: Callable[[Rows], Rows] = lambda rows: rows,
-    batch_size: int = 4096,
+    batch_size: int | None = None,
     progress: Callable[[float], None] | None = None,
+    exact: Policy | None = None,
 ) -> Trace:
     """Roll every row out until each of `rules` has stopped it (None: until nothing is left).
 
     `walked_by` is the rule whose `allows` limits what may be chosen on the way: rules without `allows` share a walk.
-    `place` brings a batch to where the policy is.
+    `place` brings a batch to where the policy is. `exact`: the policy in float64, which chooses where the values of two
+    groups are nearly equal, so that a row is asked the same in a batch, alone and in a session.
     """
+    keep_memory()
     traces = []
-    for i, batch in enumerate(rows.batches(batch_size)):
-        traces.append(_roll(policy, place(batch), costs, rules, walked_by))
+    size = batch_size or rows_at_once(costs.device)
+    for i, batch in enumerate(rows.batches(size)):
+        traces.append(_roll(policy, place(batch), costs, rules, walked_by, exact))
         if progress is not None:
-            progress(min(1.0, (i + 1) * batch_size / len(rows)))
+            progress(min(1.0, (i + 1) * size / len(rows)))
     return _join(traces)

@@ -37,13 +37,21 @@ class Contents:
 
     def model_parts(self) -> dict[str, Any]:
         """Everything of a Model but its policy."""
-        frontiers = {tuple(f["costs"]): pd.DataFrame(f["table"]) for f in self.header["frontiers"]}
         return {
             "schema": self.schema,
             "task": task_from_dict(self.header["task"]),
-            "frontiers": {costs: table.astype(float) for costs, table in frontiers.items()},
+            "frontiers": _tables(self.header["frontiers"]),
+            "spending": _tables(self.header.get("spending", [])),
             "card": self.header["card"],
         }
+
+
+def _tables(given: list[dict[str, Any]]) -> dict[tuple[float, ...], pd.DataFrame]:
+    return {tuple(part["costs"]): pd.DataFrame(part["table"]).astype(float) for part in given}
+
+
+def _plain_tables(tables: dict[tuple[float, ...], pd.DataFrame]) -> list[dict[str, Any]]:
+    return [{"costs": costs, "table": table.to_dict("list")} for costs, table in tables.items()]
 
 
 def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
@@ -53,7 +61,8 @@ def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
         "estimator": estimator,
         "schema": model.schema.to_dict(),
         "task": model.task.to_dict(),
-        "frontiers": [{"costs": c, "table": t.to_dict("list")} for c, t in model.frontiers.items()],
+        "frontiers": _plain_tables(model.frontiers),
+        "spending": _plain_tables(model.spending),
         "card": model.card,
     }
     weights = {k: v.detach().cpu().contiguous().clone() for k, v in model.policy.state_dict().items()}

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
+from torch import Tensor
 
-from askwise.acquisition import StoppingRule, rule_name
+from askwise.acquisition import StoppingRule, Trace, rule_name
 from askwise.errors import AskwiseError
 from askwise.features import Rows, evenly
 from askwise.model import Costs, Model
@@ -18,6 +20,10 @@ from askwise.tasks import Classification, Task, entropy
 Array = np.ndarray[Any, Any]
 Metric = Callable[[Array, Array, Array], Array]
 
+# Sorting more values than this, to spread thresholds among them, would take long and gain nothing.
+MOST_LEVELS = 1_000_000
+# Penalties to look an average cost up among.
+FINE_POINTS = 2000
 # Of confidence, of predictions and of estimates: so many bins.
 BINS = 10
 # Drawing rows again adds noise to every bin, and ECE is a mean of absolute values, which noise can only raise: its
@@ -91,7 +97,7 @@ def _binary_auroc(score: Array, positive: Array, weights: Array) -> Array:
     """Weighted share of (positive, negative) pairs in order, ties counting half; for each row of weights."""
     # Predictions from the same answers may differ in their last bit: that is a tie, not an order.
     score = np.round(score, 12)
-    order = np.argsort(score, kind="stable")
+    order = np.argsort(score)
     ranked, truth, w = score[order], positive[order], weights[:, order]
     starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
     up = np.add.reduceat(w * truth, starts, axis=1)
@@ -186,12 +192,40 @@ def curve(
 
 def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: int = 200) -> pd.DataFrame:
     """Penalty against mean cost, mean number of groups and metrics, from asking everything to asking nothing."""
+    trace = model.trace(rows, [None], model.costs(costs))
+    return _frontier(model, trace, coded(model.task, y), points)
+
+
+def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd.DataFrame:
+    """Have a model keep the frontier of these rows, and what it spends at ten times as many penalties."""
     prices = model.costs(costs)
     trace = model.trace(rows, [None], prices)
-    rules = [Penalty(lam) for lam in _grid(trace.best.numpy(), trace.spent.numpy(), points)]
-    records = _records(model, rows, coded(model.task, y), rules, None, prices, None, None)
+    penalties, stops = _penalties(trace, FINE_POINTS)
+    cost = [float(trace.spent[at, torch.arange(len(at))].mean()) for at in stops]
+    model.frontiers[prices] = _frontier(model, trace, coded(model.task, y), 200)
+    model.spending[prices] = pd.DataFrame({"penalty": penalties, "mean_cost": cost})
+    return model.frontiers[prices]
+
+
+def _frontier(model: Model, trace: Trace, truth: Array, points: int) -> pd.DataFrame:
+    records = [
+        _record(model, trace, Penalty(lam), at, truth, None) for lam, at in zip(*_penalties(trace, points), strict=True)
+    ]
     table = pd.DataFrame(records).drop(columns="rule").rename(columns={"parameter": "penalty"})
     return table.drop_duplicates("mean_cost", keep="first").reset_index(drop=True)
+
+
+def _penalties(trace: Trace, points: int) -> tuple[list[float], Tensor]:
+    """Penalties, falling, that spread the mean cost, and the step where each of them (first dimension) stops each row.
+
+    A walk to the end holds those of all penalties: a row goes on while its best value has stayed at one or above.
+    """
+    best = trace.best.numpy()
+    penalties = _grid(best, trace.spent.numpy(), points)
+    lowest = np.minimum.accumulate(best.T, axis=1, dtype=np.float64)
+    levels = -np.array(penalties)
+    stops = np.array([np.searchsorted(-row, levels, side="right") for row in lowest])
+    return penalties, torch.from_numpy(np.ascontiguousarray(stops.T))
 
 
 def area_under_curve(table: pd.DataFrame, metric: str, most: float | None = None) -> float:
@@ -230,21 +264,27 @@ def _grid(signal: Array, spent: Array, points: int) -> list[float]:
     A row that stops once its signal is below v has paid for every step up to which the signal stayed at v or above;
     so the steps of all rows, sorted by the lowest signal so far, add up to the exact mean cost at each threshold.
     """
-    lowest, paid = np.minimum.accumulate(signal, axis=0)[:-1], np.diff(spent, axis=0)
+    # Where to put the thresholds, some of the rows tell: what each of them spends is counted on all.
+    some = evenly(signal.shape[1], max(200, MOST_LEVELS // len(signal))).numpy()
+    signal, spent = signal[:, some], spent[:, some]
+    lowest = np.minimum.accumulate(signal, axis=0, dtype=np.float64)[:-1]
+    paid = np.diff(spent, axis=0)
     counts = (paid > 0) & np.isfinite(lowest)
     if not counts.any():
         return [0.0]
-    order = np.argsort(-lowest[counts], kind="stable")
+    # Equal values may come in any order: only the last of them counts.
+    order = np.argsort(-lowest[counts])
     values = lowest[counts][order]
     cost = np.cumsum(paid[counts][order]) / signal.shape[1]
     last_of_equals = np.r_[values[1:] != values[:-1], True]
     cost = np.r_[0.0, cost[last_of_equals]]
     # Just below the values that occur: a threshold that equals a row's value would be met or missed by rounding,
     # and the same row could stop in a batch and go on in a session.
-    levels = np.r_[values[0] * 1.001 + 1e-12, values[last_of_equals] * (1 - 1e-6)]
+    levels = np.r_[values[0] * 1.001 + 1e-12, values[last_of_equals] * (1 - 1e-5)]
     levels[-1] = 0.0
-    # Half of them evenly, half in equal ratios: metrics change most where little is spent.
-    even, ratios = points // 2, points - points // 2
+    # Most of them in equal ratios, the rest evenly: metrics change most where little is spent.
+    even = points // 4
+    ratios = points - even
     wanted = np.r_[np.linspace(0, cost[-1], even), np.geomspace(max(cost[1], cost[-1] / 1000), cost[-1], ratios)]
     return [float(levels[k]) for k in np.unique(np.searchsorted(cost, wanted * (1 + 1e-9), side="right") - 1)]
 
@@ -269,19 +309,22 @@ def _records(
     progress: Callable[[float], None] | None,
 ) -> list[dict[str, Any]]:
     trace = model.trace(rows, rules, prices, walked_by, progress)
-    records = []
-    for rule, stop in zip(rules, trace.stops, strict=True):
-        outputs, spent, n_asked = trace.at(stop.at)
-        records.append(
-            {
-                "rule": rule_name(rule),
-                "parameter": next(iter(vars(rule).values())),
-                "mean_cost": float(spent.double().mean()),
-                "mean_groups": float(n_asked.double().mean()),
-                **metrics(model.task, model.task.decode(outputs), truth, draws),
-            }
-        )
-    return records
+    stopped = zip(rules, trace.stops, strict=True)
+    return [_record(model, trace, rule, stop.at, truth, draws) for rule, stop in stopped]
+
+
+def _record(
+    model: Model, trace: Trace, rule: StoppingRule, at: Tensor, truth: Array, draws: Array | None
+) -> dict[str, Any]:
+    """What a rule that cuts a trace at these steps spends and brings."""
+    outputs, spent, n_asked = trace.at(at)
+    return {
+        "rule": rule_name(rule),
+        "parameter": next(iter(vars(rule).values())),
+        "mean_cost": float(spent.mean()),
+        "mean_groups": float(n_asked.double().mean()),
+        **metrics(model.task, model.task.decode(outputs), truth, draws),
+    }
 
 
 def _within(progress: Callable[[float], None], start: float, width: float) -> Callable[[float], None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,6 +56,10 @@ class FeatureSpace:
         return self.group_of_column == tuple(range(self.n_groups))
 
     @cached_property
+    def has_free_columns(self) -> bool:
+        return any(group < 0 for group in self.group_of_column)
+
+    @cached_property
     def entries_are_columns(self) -> bool:
         return self.column_of_entry == tuple(range(self.n_columns))
 
@@ -82,21 +86,48 @@ class Rows:
     def __len__(self) -> int:
         return len(self.x)
 
+    def each(self, change: Callable[[Tensor], Tensor]) -> Rows:
+        """Rows whose every tensor is changed; where availability is presence, one tensor stays both."""
+        present = change(self.present)
+        available = present if self.available is self.present else change(self.available)
+        return Rows(change(self.x), present, available, None if self.y is None else change(self.y))
+
     def take(self, index: Tensor | slice) -> Rows:
-        y = None if self.y is None else self.y[index]
-        available = self.present[index] if self.available is self.present else self.available[index]
-        return Rows(self.x[index], self.present[index], available, y)
+        return self.each(lambda part: part[index])
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Rows:
-        y = None if self.y is None else self.y.to(device)
-        if y is not None and dtype is not None and y.is_floating_point():
-            y = y.to(dtype)
-        present = self.present.to(device)
-        available = present if self.available is self.present else self.available.to(device)
-        return Rows(self.x.to(device, dtype), present, available, y)
+        """Rows on a device; their numbers, not their truths and labels, in a precision."""
+        return self.each(lambda part: part.to(device, dtype if part.is_floating_point() else None))
+
+    def sent(self, device: torch.device) -> Rows:
+        """Rows on their way to a device: the host does not wait for them."""
+        return self.each(lambda part: part.pin_memory().to(device, non_blocking=True))
+
+    def clone(self) -> Rows:
+        return self.each(torch.clone)
+
+    def copy_(self, rows: Rows) -> None:
+        """Take over the contents of rows of the same shape."""
+        for mine, theirs in zip(self.parts, rows.parts, strict=True):
+            mine.copy_(theirs, non_blocking=True)
+
+    @property
+    def parts(self) -> list[Tensor]:
+        """Every tensor, once."""
+        return [
+            self.x,
+            self.present,
+            *([] if self.available is self.present else [self.available]),
+            *([] if self.y is None else [self.y]),
+        ]
 
     def batches(self, size: int) -> Sequence[Rows]:
         return [self.take(slice(start, start + size)) for start in range(0, len(self), size)]
+
+
+def rows_at_once(device: torch.device) -> int:
+    """How many rows to compute with at a time: what a CPU's cache holds, and what keeps a GPU busy."""
+    return 1024 if device.type == "cpu" else 16384
 
 
 def evenly(n: int, most: int) -> Tensor:

@@ -15,11 +15,12 @@ import torch
 from torch import Tensor
 
 from askwise.acquisition import Step, Stop, StoppingRule, Trace, price, rollout
+from askwise.arrays import cost_tensor
 from askwise.data.prices import group_costs
 from askwise.data.table import Schema
 from askwise.errors import AskwiseError
 from askwise.features import Rows
-from askwise.policy import Policy
+from askwise.policy import OneRow, Policy
 from askwise.stopping import check_rule, resolve_rule
 from askwise.tasks import Task
 
@@ -53,22 +54,35 @@ class Acquisition:
 
 @dataclass(eq=False)
 class Model:
-    """Everything a trained model is. `frontiers` holds, for each tuple of costs, a table of penalty against cost.
+    """Everything a trained model is. `frontiers` holds, for each tuple of costs, a table of penalty, cost and metrics;
+    `spending` a longer one, of penalty and cost alone.
 
-    The policy is kept in float32 as it was trained; inference runs in float64, so that a row gets the same choices and
-    numbers alone, in a batch and in a session.
+    The policy is kept in float32 as it was trained. A rollout runs in float32 too, for speed, and settles near ties in
+    float64; everything else runs in float64. So a row gets the same choices alone, in a batch and in a session.
     """
 
     schema: Schema
     task: Task
     policy: Policy
     frontiers: dict[tuple[float, ...], pd.DataFrame] = field(default_factory=dict)
+    spending: dict[tuple[float, ...], pd.DataFrame] = field(default_factory=dict)
     card: dict[str, Any] = field(default_factory=dict)
     device: str = "cpu"
 
     @cached_property
     def running_policy(self) -> Policy:
+        """The policy in float64."""
         return copy.deepcopy(self.policy).to(self.device).double().eval()
+
+    @cached_property
+    def fast_policy(self) -> Policy:
+        """The policy in float32."""
+        return copy.deepcopy(self.policy).to(self.device).float().eval()
+
+    @cached_property
+    def one_row(self) -> Callable[[], OneRow]:
+        """Starts the beliefs about a session's row."""
+        return self.running_policy.one_row()
 
     def place(self, rows: Rows) -> Rows:
         return rows.to(self.device, torch.float64)
@@ -83,10 +97,10 @@ class Model:
         return group_costs(costs, self.schema.column_names, members, self.schema.free, trained)
 
     def cost_tensor(self, costs: tuple[float, ...]) -> Tensor:
-        return torch.tensor(costs, dtype=torch.float64, device=self.device)
+        return cost_tensor(costs, torch.float64, self.device)
 
     def frontier(self, costs: tuple[float, ...] | None = None) -> pd.DataFrame:
-        """The table of penalty against mean cost that AverageCost looks up."""
+        """The table of penalty against mean cost and metrics."""
         costs = costs or self.schema.space.costs
         if costs not in self.frontiers:
             raise AskwiseError(
@@ -100,7 +114,8 @@ class Model:
         if stop is None:
             return None
         check_rule(stop, self.task, self.policy)
-        return resolve_rule(stop, lambda: self.frontier(costs))
+        # A model saved before there was a longer table has the frontier alone.
+        return resolve_rule(stop, lambda: self.spending[costs] if costs in self.spending else self.frontier(costs))
 
     def outputs(self, rows: Rows) -> Tensor:
         """Outputs from everything that is present."""
@@ -121,8 +136,16 @@ class Model:
         progress: Callable[[float], None] | None = None,
     ) -> Trace:
         """One rollout that all the rules cut; `walked_by` is the one whose budget limits the choices on the way."""
-        prices = self.cost_tensor(costs)
-        return rollout(self.running_policy, rows, prices, rules, walked_by, self.place, progress=progress)
+        return rollout(
+            self.fast_policy,
+            rows,
+            self.cost_tensor(costs),
+            rules,
+            walked_by,
+            lambda batch: batch.to(self.device),
+            progress=progress,
+            exact=self.running_policy,
+        )
 
     def acquire(self, rows: Rows, stop: StoppingRule | None, costs: Costs = None, index: Any = None) -> Acquisition:
         prices = self.costs(costs)

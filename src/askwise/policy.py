@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from askwise.features import FeatureSpace
+from askwise.features import FeatureSpace, Rows
+
+Array = np.ndarray[Any, Any]
 
 
 class Belief(NamedTuple):
-    """What a policy thinks: outputs (batch, n_outputs) and, where asked for, scores (batch, n_groups)."""
+    """What a policy thinks: outputs (batch, n_outputs) and, where asked for, scores (batch, n_groups).
 
-    outputs: Tensor
-    scores: Tensor | None
+    Tensors in a batch; arrays where a session thinks about one row.
+    """
+
+    outputs: Any
+    scores: Any
 
 
 class Policy(nn.Module):
@@ -38,9 +46,9 @@ class Policy(nn.Module):
         self.register_buffer("column_of_entry", torch.tensor(space.column_of_entry), persistent=False)
 
     def mask(self, known: Tensor, present: Tensor) -> Tensor:
-        """The network's mask over columns, from known groups (batch, groups) and present columns (batch, columns)."""
+        """The network's mask over columns, from known groups (..., groups) and present columns (..., columns)."""
         if not self.space.columns_are_groups:
-            known = nn.functional.pad(known, (0, 1), value=True)[:, self.group_of_column]
+            known = nn.functional.pad(known, (0, 1), value=True)[..., self.group_of_column]
         return known & present
 
     def hide(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -49,3 +57,55 @@ class Policy(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> Belief:
         raise NotImplementedError
+
+    def track(self, rows: Rows) -> Tracker:
+        """Beliefs about rows of which one group after another becomes known, from none on."""
+        return Tracker(self, rows)
+
+    def one_row(self) -> Callable[[], OneRow]:
+        """What starts the beliefs about a session's row. A model keeps it: it may hold the weights in another form."""
+        return partial(TorchRow, self)
+
+
+class Tracker:
+    """Follows rows as their groups become known. This one thinks everything anew at every step.
+
+    A policy that can carry its thoughts on from step to step gives a tracker of its own.
+    """
+
+    def __init__(self, policy: Policy, rows: Rows) -> None:
+        self.policy = policy
+        self.rows = rows
+
+    def belief(self, known: Tensor, scores: bool = True) -> Belief:
+        """What is believed once `known` (batch, groups), all that was revealed, is known."""
+        return self.policy(self.rows.x, self.policy.mask(known, self.rows.present), scores)
+
+    def reveal(self, group: Tensor, asked: Tensor) -> None:
+        """One group of each row (batch,) becomes known, where it was asked (batch,)."""
+
+    def keep(self, index: Tensor) -> None:
+        """Go on with some of the rows only."""
+        self.rows = self.rows.take(index)
+
+
+class OneRow(Protocol):
+    """Beliefs about the one row of a session, in arrays of float64."""
+
+    def belief(self, x: Array, present: Array, known: Array) -> Belief:
+        """What is believed from x (1, entries; 0 where absent), present (1, columns) and known (1, groups)."""
+        ...
+
+
+class TorchRow:
+    """Beliefs about one row by running the policy, which is in float64."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+
+    @torch.no_grad()
+    def belief(self, x: Array, present: Array, known: Array) -> Belief:
+        policy, device = self.policy, self.policy.group_of_column.device
+        mask = policy.mask(torch.from_numpy(known).to(device), torch.from_numpy(present).to(device))
+        belief = policy(torch.from_numpy(x).to(device, torch.float64), mask)
+        return Belief(*(part.double().cpu().numpy() for part in belief))

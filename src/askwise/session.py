@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import torch
 
 from askwise.acquisition import Step, StoppingRule, propose, reasons
-from askwise.data.table import Column
+from askwise.data.table import Column, Schema
 from askwise.errors import AskwiseError, listed, unknown_name
 from askwise.model import Costs, Model
+from askwise.policy import Belief
+from askwise.stopping import takes_arrays
 
 
 class HasModel(Protocol):
@@ -57,6 +61,42 @@ class Event:
     declined: bool = False
 
 
+class Row:
+    """What was said, as a policy sees it: arrays of one row, in which each answer changes a few places."""
+
+    def __init__(self, schema: Schema) -> None:
+        space = schema.space
+        self.schema = schema
+        # In float32, as the rows of a table are encoded.
+        self.x = np.zeros((1, space.n_entries), dtype=np.float32)
+        self.present = np.zeros((1, space.n_columns), dtype=bool)
+        self.known = np.zeros((1, space.n_groups), dtype=bool)
+        self.available = np.ones((1, space.n_groups), dtype=bool)
+
+    def put(self, answers: Mapping[str, Any]) -> None:
+        """Take answers in by column; None is no answer."""
+        for name, value in answers.items():
+            if value is not None:
+                self.schema.put(name, value, self.x, self.present)
+
+    def settle(self, group: str, known: bool) -> None:
+        """A group is known from now on, or can't be had."""
+        (self.known if known else self.available)[0, self.schema.space.position[group]] = known
+
+
+class Moment:
+    """A step of a session and, once it is asked for, the reason to stop there."""
+
+    def __init__(self, step: Step, rule: StoppingRule | None) -> None:
+        self.step = step
+        self.rule = rule
+
+    @cached_property
+    def reason(self) -> str | None:
+        index, names = reasons(self.rule, self.step)
+        return None if int(index[0]) < 0 else names[int(index[0])]
+
+
 class Session:
     """Asks the next best question of one case until a rule says stop.
 
@@ -74,13 +114,17 @@ class Session:
         if stop is None and not isinstance(model, Model):
             stop = model.stop
         self._costs = self.model.costs(costs)
-        self._cost_tensor = self.model.cost_tensor(self._costs)
+        self._cost_array = np.array(self._costs)
         self._rule = self.model.rule(stop, self._costs)
+        self._in_tensors = not takes_arrays(self._rule)
+        self._beliefs = self.model.one_row()
         self._events: list[Event] = []
         self._given = {name: self._free(name).parse(value) for name, value in (known or {}).items()}
         self._said: dict[str, Any] = {}
         self._groups: dict[str, bool] = {}
-        self._step_now: Step | None = None
+        self._paid: list[float] = []
+        self._row = Row(self.model.schema)
+        self._now: Moment | None = None
         self._replay()
 
     @classmethod
@@ -104,10 +148,9 @@ class Session:
         """The best question now, or None when it is time to stop (`reason` says why)."""
         if self.reason is not None:
             return None
-        step = self._step
+        step = self._moment.step
         group = int(step.choice[0])
         name = self.model.schema.space.names[group]
-        assert step.belief.scores is not None
         score = float(step.belief.scores[0, group])
         columns = self.model.schema.columns_of(name)
         return Question(name, columns, self._costs[group], score, float(step.best[0]))
@@ -151,7 +194,7 @@ class Session:
 
     @property
     def prediction(self) -> Prediction:
-        answer = self.model.task.decode(self._step.belief.outputs)[0]
+        answer = self.model.task.decode(self._moment.step.belief.outputs)[0]
         if self.model.task.kind == "regression":
             return Prediction(float(answer), None)
         labels = self.model.task.labels  # type: ignore[attr-defined]
@@ -160,45 +203,38 @@ class Session:
     @property
     def ranking(self) -> list[Candidate]:
         """Every open group, best value per cost first."""
-        step = self._step
-        assert step.belief.scores is not None
+        step = self._moment.step
         scores = step.belief.scores[0].tolist()
         values = self.model.values(step)[0].tolist()
         names = self.model.schema.space.names
-        found = [
-            Candidate(names[g], scores[g], self._costs[g], values[g])
-            for g in torch.nonzero(step.open[0]).flatten().tolist()
-        ]
+        open_ = step.open[0].tolist()
+        found = [Candidate(names[g], scores[g], self._costs[g], values[g]) for g in range(len(names)) if open_[g]]
         return sorted(found, key=lambda c: (-c.value_per_cost, c.cost))
 
     @property
     def spent(self) -> float:
-        position = self.model.schema.space.position
-        return float(sum(self._costs[position[group]] for group in self.asked))
+        return float(sum(self._paid))
 
     @property
     def reason(self) -> str | None:
         """Why it is time to stop; None while there is something to ask."""
-        index, names = reasons(self._rule, self._step)
-        return None if int(index[0]) < 0 else names[int(index[0])]
+        return self._moment.reason
 
     @property
-    def _step(self) -> Step:
-        if self._step_now is None:
-            self._step_now = self._propose()
-        return self._step_now
+    def _moment(self) -> Moment:
+        if self._now is None:
+            self._now = Moment(self._propose(), self._rule)
+        return self._now
 
-    @torch.no_grad()
     def _propose(self) -> Step:
-        model, schema = self.model, self.model.schema
-        rows = model.place(schema.encode_answers(self.answers))
-        names = schema.space.names
-        known = torch.tensor([[self._groups.get(n) is True for n in names]], device=rows.x.device)
-        available = torch.tensor([[self._groups.get(n) is not False for n in names]], device=rows.x.device)
-        spent = torch.tensor([self.spent], dtype=rows.x.dtype, device=rows.x.device)
-        policy = model.running_policy
-        belief = policy(rows.x, policy.mask(known, rows.present))
-        return propose(policy, belief, known, available, spent, self._cost_tensor, self._rule)
+        row = self._row
+        belief = self._beliefs.belief(row.x, row.present, row.known)
+        # Copies: a step stays as it is when the row changes.
+        parts = [*belief, row.known.copy(), row.available.copy(), np.array([self.spent]), self._cost_array]
+        if self._in_tensors:
+            parts = [torch.from_numpy(part).to(self.model.device) for part in parts]
+        outputs, scores, known, available, spent, costs = parts
+        return propose(self.model.policy, Belief(outputs, scores), known, available, spent, costs, self._rule)
 
     def _free(self, name: str) -> Column:
         schema = self.model.schema
@@ -246,18 +282,29 @@ class Session:
         """Derive the state from what was given and said."""
         self._said = dict(self._given)
         self._groups = {}
-        self._step_now = None
+        self._paid = []
+        self._row = Row(self.model.schema)
+        self._row.put(self._given)
+        self._now = None
         for event in self._events:
             self._take_in(event)
 
     def _take_in(self, event: Event) -> None:
         """Keep what is said by column, and by group whether it is known (True) or can't be had (False)."""
-        self._step_now = None
+        self._now = None
         self._said.update(event.answers)
-        if event.group is None:
+        self._row.put(event.answers)
+        group = event.group
+        if group is None or group in self._groups:
             return
-        columns = self.model.schema.columns_of(event.group)
+        columns = self.model.schema.columns_of(group)
         if any(self._said.get(c.name) is not None for c in columns):
-            self._groups[event.group] = True
+            self._settle(group, known=True)
         elif event.declined or all(c.name in self._said for c in columns):
-            self._groups[event.group] = False
+            self._settle(group, known=False)
+
+    def _settle(self, group: str, known: bool) -> None:
+        self._groups[group] = known
+        self._row.settle(group, known)
+        if known:
+            self._paid.append(self._costs[self.model.schema.space.position[group]])

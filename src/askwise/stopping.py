@@ -6,13 +6,14 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from askwise.acquisition import Step, StoppingRule
+from askwise.arrays import uniform
 from askwise.errors import AskwiseError, AskwiseWarning, unknown_name
 from askwise.policy import Policy
 from askwise.tasks import Classification, Task
@@ -34,7 +35,7 @@ class Rule:
     def __ror__(self, other: StoppingRule) -> AnyOf:
         return AnyOf(parts_of(other) + parts_of(self))
 
-    def stops(self, step: Step) -> Tensor:
+    def stops(self, step: Step) -> Any:
         raise NotImplementedError
 
     def check(self, task: Task, policy: Policy) -> None:
@@ -75,12 +76,16 @@ class Budget(Rule):
     def __str__(self) -> str:
         return f"budget={_text(self.k)}"
 
-    def allows(self, spent: Tensor, costs: Tensor) -> Tensor:
-        # Prices such as 0.1 + 0.2 must fit a budget of 0.3: forgive rounding, relative to the budget.
-        return spent[:, None] + costs <= self.k * (1 + 1e-9)
+    def allows(self, spent: Any, costs: Any) -> Any:
+        # Where all cost the same, one comparison a row will do.
+        return (costs[:1] if uniform(costs) else costs) <= self._left(spent)[:, None]
 
-    def stops(self, step: Step) -> Tensor:
-        return ~(step.open & self.allows(step.spent, step.costs)).any(1)
+    def stops(self, step: Step) -> Any:
+        return step.cheapest > self._left(step.spent)
+
+    def _left(self, spent: Any) -> Any:
+        # Prices such as 0.1 + 0.2 must fit a budget of 0.3: forgive rounding, relative to the budget.
+        return self.k * (1 + 1e-9) - spent
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ class Confidence(Rule):
                 "use Budget(k), Penalty(lam) or AverageCost(k)"
             )
 
-    def stops(self, step: Step) -> Tensor:
+    def stops(self, step: Step) -> Any:
         return step.entropy <= self.m
 
 
@@ -129,7 +134,7 @@ class Penalty(Rule):
                 "use Budget(k) or Confidence(m)"
             )
 
-    def stops(self, step: Step) -> Tensor:
+    def stops(self, step: Step) -> Any:
         return (step.best < self.lam) & step.can_ask
 
 
@@ -152,7 +157,6 @@ class AverageCost(Rule):
     def resolve(self, frontier: Callable[[], Frontier]) -> Penalty:
         table = frontier()
         penalty, cost = np.asarray(table["penalty"]), np.asarray(table["mean_cost"])
-        fits = cost <= self.k * (1 + 1e-9)
         least, most = cost[cost > 0].min(initial=np.inf), cost.max(initial=0.0)
         if self.k < least:
             warnings.warn(
@@ -170,7 +174,7 @@ class AverageCost(Rule):
                 stacklevel=2,
             )
             return Penalty(0.0)
-        return Penalty(float(penalty[int(np.where(fits, cost, -1.0).argmax())]))
+        return Penalty(float(penalty[int(np.where(cost <= self.k * (1 + 1e-9), cost, -1.0).argmax())]))
 
 
 @dataclass(frozen=True)
@@ -190,15 +194,12 @@ class AnyOf(Rule):
     def resolve(self, frontier: Callable[[], Frontier]) -> AnyOf:
         return AnyOf(tuple(resolve_rule(part, frontier) for part in self.parts))
 
-    def allows(self, spent: Tensor, costs: Tensor) -> Tensor:
-        allowed = torch.ones(len(spent), len(costs), dtype=torch.bool, device=costs.device)
-        for part in self.parts:
-            if hasattr(part, "allows"):
-                allowed &= part.allows(spent, costs)
-        return allowed
+    def allows(self, spent: Any, costs: Any) -> Any:
+        anything = spent[:, None] + costs <= math.inf
+        return reduce(and_, [part.allows(spent, costs) for part in self.parts if hasattr(part, "allows")], anything)
 
-    def stops(self, step: Step) -> Tensor:
-        return torch.stack([part.stops(step) for part in self.parts]).any(0)
+    def stops(self, step: Step) -> Any:
+        return reduce(or_, [part.stops(step) for part in self.parts])
 
 
 def check_rule(rule: StoppingRule, task: Task, policy: Policy) -> None:
@@ -222,6 +223,13 @@ RULES: dict[str, type[Budget] | type[Confidence] | type[Penalty] | type[AverageC
     "penalty": Penalty,
     "average-cost": AverageCost,
 }
+
+
+def takes_arrays(rule: StoppingRule | None) -> bool:
+    """Whether a rule runs on numpy arrays as well as on tensors: ours do, a user's own may call torch's functions."""
+    if isinstance(rule, AnyOf):
+        return type(rule) is AnyOf and all(takes_arrays(part) for part in rule.parts)
+    return rule is None or type(rule) in RULES.values()
 
 
 def parse_rule(text: str) -> Rule:

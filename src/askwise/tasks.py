@@ -12,14 +12,22 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from askwise.arrays import like, log_softmax, namespace
+
 Array = np.ndarray[Any, Any]
 
 
-def entropy(outputs: Tensor) -> Tensor:
-    """H(y | x_S) in nats of logits (batch, classes)."""
-    log_p = F.log_softmax(outputs, dim=-1)
+def entropy(outputs: Any) -> Any:
+    """H(y | x_S) in nats of logits (batch, classes), tensor or array."""
+    # In float64: of a sure prediction, float32 would keep hardly a digit of what little entropy is left.
+    log_p = log_softmax(outputs.double() if isinstance(outputs, Tensor) else outputs)
     # p log p with p = exp(log p) is exact at p = 0: exp(-inf) never meets a logarithm.
-    return -(log_p.exp() * log_p).sum(-1)
+    return like(-(namespace(log_p).exp(log_p) * log_p).sum(-1), outputs)
+
+
+def _numbers(outputs: Any) -> Array:
+    """Outputs, tensor or array, as an array of float64."""
+    return outputs.double().cpu().numpy() if isinstance(outputs, Tensor) else outputs
 
 
 @lru_cache(maxsize=32)
@@ -55,8 +63,8 @@ class Task(ABC):
         """Loss of each row that the predictor descends."""
 
     @abstractmethod
-    def decode(self, outputs: Tensor) -> Array:
-        """Outputs as the user reads them: probabilities (rows, classes), or predictions (rows,)."""
+    def decode(self, outputs: Any) -> Array:
+        """Outputs, tensor or array, as the user reads them: probabilities (rows, classes), or predictions (rows,)."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]: ...
@@ -96,8 +104,8 @@ class Classification(Task):
         weights = _tensor(self.weights, outputs.dtype, outputs.device)
         return F.cross_entropy(outputs + weights.log(), y, reduction="none") * weights[y]
 
-    def decode(self, outputs: Tensor) -> Array:
-        return torch.softmax(outputs.double(), -1).cpu().numpy()
+    def decode(self, outputs: Any) -> Array:
+        return np.exp(log_softmax(_numbers(outputs)))
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "labels": list(self.labels), "weights": self.weights}
@@ -128,8 +136,8 @@ class Regression(Task):
     def training_loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         return self.loss(outputs, y)
 
-    def decode(self, outputs: Tensor) -> Array:
-        return outputs[..., 0].double().cpu().numpy() + self.center
+    def decode(self, outputs: Any) -> Array:
+        return _numbers(outputs)[..., 0] + self.center
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "center": self.center, "scale": self.scale}

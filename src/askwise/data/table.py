@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,8 @@ class Column:
 
     def scaled(self, numbers: Any) -> Any:
         """A number, or an array of them, as the network's entry."""
-        return np.clip((numbers - self.center) / self.scale, -WIDEST, WIDEST)
+        # For one number, a minimum of a maximum takes half the time of np.clip.
+        return np.minimum(np.maximum((numbers - self.center) / self.scale, -WIDEST), WIDEST)
 
     def parse(self, value: object) -> float | str | bool | None:
         """One answer as it is meant, None where it is missing; an error where it is impossible."""
@@ -124,8 +126,18 @@ class Schema:
     def free(self) -> tuple[str, ...]:
         return tuple(c.name for c, g in zip(self.columns, self.space.group_of_column, strict=True) if g < 0)
 
+    @cached_property
+    def _columns_of(self) -> dict[str, tuple[Column, ...]]:
+        members = zip(self.space.names, self.space.members, strict=True)
+        return {group: tuple(self.columns[c] for c in columns) for group, columns in members}
+
     def columns_of(self, group: str) -> tuple[Column, ...]:
-        return tuple(self.columns[c] for c in self.space.members[self.space.position[group]])
+        return self._columns_of[group]
+
+    @cached_property
+    def _first_entry(self) -> tuple[int, ...]:
+        """The first of each column's entries."""
+        return tuple(accumulate((c.n_entries for c in self.columns[:-1]), initial=0))
 
     def group_of(self, name: str) -> str | None:
         """The group of a group's or a column's name; None for a free column."""
@@ -148,22 +160,15 @@ class Schema:
         there = torch.from_numpy(present)
         return Rows(torch.from_numpy(x), there, self.space.available(there))
 
-    def encode_answers(self, answers: Mapping[str, Any]) -> Rows:
-        """One row from parsed answers by column."""
-        x = np.zeros((1, self.space.n_entries), dtype=np.float32)
-        present = np.zeros((1, len(self.columns)), dtype=bool)
-        entry = 0
-        for c, column in enumerate(self.columns):
-            value = answers.get(column.name)
-            if value is not None:
-                present[0, c] = True
-                if column.kind == CATEGORY:
-                    x[0, entry + column.categories.index(value)] = 1.0
-                else:
-                    x[0, entry] = column.scaled(np.float64(value))
-            entry += column.n_entries
-        there = torch.from_numpy(present)
-        return Rows(torch.from_numpy(x), there, self.space.available(there))
+    def put(self, name: str, value: Any, x: Array, present: Array) -> None:
+        """Write the parsed answer of one column, never None, into a row's x (1, entries) and present (1, columns)."""
+        c = self.column_position[name]
+        column, entry = self.columns[c], self._first_entry[c]
+        present[0, c] = True
+        if column.kind == CATEGORY:
+            x[0, entry + column.categories.index(value)] = 1.0
+        else:
+            x[0, entry] = column.scaled(np.float64(value))
 
     def to_dict(self) -> dict[str, Any]:
         space = asdict(self.space)

@@ -41,7 +41,7 @@ from askwise.stopping import Rule, check_rule
 from askwise.tasks import Classification, Regression, Task
 from askwise.training.checkpoint import Checkpoint
 from askwise.training.draws import own_draws
-from askwise.training.loop import Progress, Training, threads
+from askwise.training.loop import Progress, Training, placed, threads
 
 Array = np.ndarray[Any, Any]
 
@@ -130,10 +130,10 @@ class Method(BaseEstimator):
                 check_rule(self.stop, task, policy)
             checkpoint = self._checkpoint(schema, task, policy, train, val, seed)
             policy.to(device)
-            training = Training(policy, train.to(device), val.to(device), seed, checkpoint, progress)
+            training = Training(policy, placed(train, device), val.to(device), seed, checkpoint, progress)
             self.train(policy, training, task)
             model = Model(schema, task, policy.to("cpu").eval(), device=str(device))
-            model.frontiers[schema.space.costs] = evaluation.frontier(model, val, val_answers)
+            evaluation.keep_frontier(model, val, val_answers)
             # Used where every loaded model runs, so that both give the same numbers.
             model = replace(model, device="cpu")
         model.card = self._card(model, training, train, val, val_answers, time.perf_counter() - started)
@@ -290,9 +290,7 @@ class Method(BaseEstimator):
         rows, _ = self._rows(X)
         answers = self.check_target(y)
         check_consistent_length(rows.x, answers)
-        table = evaluation.frontier(self.model_, rows, answers, costs)
-        self.model_.frontiers[self.model_.costs(costs)] = table
-        return table.copy()
+        return evaluation.keep_frontier(self.model_, rows, answers, costs).copy()
 
     @property
     def frontier_(self) -> pd.DataFrame:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,24 +14,30 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from askwise.acquisition import StoppingRule, walk
+from askwise.arrays import at_least_float32, cost_tensor
 from askwise.errors import AskwiseError
-from askwise.features import FeatureSpace, Rows
+from askwise.features import FeatureSpace, Rows, rows_at_once
 from askwise.methods.base import ClassifierMethod, Method, RegressorMethod
 from askwise.model import Costs
 from askwise.networks.dropout import set_dropout
+from askwise.networks.incremental import FirstLayerTracker, GroupInputs
 from askwise.networks.mlp import Mlp, MlpTrunk
+from askwise.networks.one_row import MlpRow, RowNetworks, Units
 from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
-from askwise.policy import Belief, Policy
+from askwise.policy import Belief, OneRow, Policy, Tracker
 from askwise.tasks import Classification, Task, entropy
 from askwise.training.draws import own_draws
-from askwise.training.loop import Plan, Training, frozen
+from askwise.training.loop import Training, evaluating, even_batches, frozen
 from askwise.training.objectives import LoseFreeColumns, MaskedPrediction, losses_as_used, random_step
 from askwise.training.schedule import batch_size_for, dropout_for, epochs_for, patience_for
 from askwise.training.temperature import fit_temperature
+from askwise.training.update import Plan, aside
 
 LONGEST_EPISODE = 32
 PRETRAIN_UPDATES = 1700
 JOINT_UPDATES = 1700
+# Of a GPU more, since a walk keeps it waiting.
+UPDATES_PER_WALK = {"cpu": 4, "cuda": 8}
 # Where raw scores start. Most groups tell little: from 0, half the entropy, estimates take long to come down.
 FIRST_VALUE = -2.0
 
@@ -51,9 +58,46 @@ class DimePolicy(Policy):
         self.register_buffer("unit", torch.tensor(task.unit), persistent=False)
         self.register_buffer("temperature", torch.tensor(1.0))
         self.is_regression = task.kind == "regression"
+        self.group_inputs = GroupInputs(space)
 
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> Belief:
-        outputs, raw = self.networks(self.hide(x, mask), mask, scores)
+        return self._belief(*self.networks(self.hide(x, mask), mask, scores))
+
+    def learning(self, x: Tensor, mask: Tensor, group: Tensor) -> tuple[Belief, Tensor]:
+        """A belief to learn from, and outputs as they will be used: without dropout, and without a gradient.
+
+        Of the scores, (batch, 1), only that of one group (batch,) of each row.
+        """
+        hidden = self.hide(x, mask)
+        if self.networks.first_layers:
+            # Dropout comes after the first layers, which most of the work is in: they are run once for both.
+            first = self.networks.first(hidden, mask)
+            outputs, raw = self.networks.onward(first)
+            with aside(), evaluating(self):
+                used, _ = self.networks.onward(first.detach(), scores=False)
+        else:
+            outputs, raw = self.networks(hidden, mask)
+            with aside(), evaluating(self):
+                used, _ = self.networks(hidden, mask, scores=False)
+        assert raw is not None
+        return self._belief(outputs, raw.gather(1, group[:, None])), self._belief(used, None).outputs
+
+    def track(self, rows: Rows) -> Tracker:
+        layers = self.networks.first_layers
+        if not layers or not self.group_inputs.pays:
+            return super().track(rows)
+        onward = self.networks.onward
+        return FirstLayerTracker(self, rows, self.group_inputs, layers, lambda *given: self._belief(*onward(*given)))
+
+    def one_row(self) -> Callable[[], OneRow]:
+        unit = float(self.unit)
+        units = Units(unit**0.5 if self.is_regression else 1 / float(self.temperature), unit, self.scaling)
+        # A class made from this one may compute something else from the same networks.
+        networks = RowNetworks.of(self.space, self.networks, units) if type(self) is DimePolicy else None
+        return super().one_row() if networks is None else partial(MlpRow, networks)
+
+    def _belief(self, outputs: Tensor, raw: Tensor | None) -> Belief:
+        outputs, raw = at_least_float32(outputs), None if raw is None else at_least_float32(raw)
         outputs = outputs * self.unit.sqrt() if self.is_regression else outputs / self.temperature
         return Belief(outputs, None if raw is None else self._scale(raw, outputs))
 
@@ -97,9 +141,9 @@ class ValueWarmUp:
         assert rows.y is not None
         return losses_as_used(self.policy, self.task, rows.x, mask, rows.y)
 
-    def loss(self, rows: Rows, weight: Tensor, progress: Tensor) -> Tensor:
+    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         del progress
-        return (self._gaps(rows) * weight).sum() / weight.sum()
+        yield (self._gaps(rows) * weight).sum() / weight.sum()
 
     def validate(self, rows: Rows) -> Tensor:
         with own_draws(rows.x.device, seed=0):
@@ -112,27 +156,37 @@ class JointObjective:
 
     The episode runs without gradients; since the optimiser steps once per episode, the flat pass gives the gradient
     of the paper's loop. Beside its episode each row adds one random set and one random step from it, so that sets
-    which the policy never visits stay predictable and valued.
+    which the policy never visits stay predictable and valued. Walking many rows at once is cheaper than a few at a
+    time: the episodes of a batch serve several updates, of `rows_per_update` rows each.
     """
 
-    def __init__(self, policy: Policy, task: Task, costs: Tensor, n_steps: int, epsilon: float) -> None:
+    def __init__(
+        self,
+        policy: DimePolicy,
+        task: Task,
+        costs: Tensor,
+        n_steps: int,
+        epsilon: float,
+        rows_per_update: int | None = None,
+    ) -> None:
         self.policy = policy
         self.task = task
         self.costs = costs
         self.n_steps = n_steps
         self.epsilon = epsilon
+        self.rows_per_update = rows_per_update
 
-    @torch.no_grad()
     def _states(self, rows: Rows, epsilon: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Known sets (steps + 3, batch, groups), and for each step the group asked and whether one was.
 
         Steps lead from each set to the next; the last two sets are the random one and its successor.
         """
         known, choice, asked = [], [], []
-        for step in walk(self.policy, rows, self.costs, self.n_steps, epsilon=epsilon):
-            known.append(step.known)
-            choice.append(step.choice)
-            asked.append(step.can_ask)
+        with aside():
+            for step in walk(self.policy, rows, self.costs, self.n_steps, epsilon=epsilon):
+                known.append(step.known)
+                choice.append(step.choice)
+                asked.append(step.can_ask)
         known.append(step.known_next)
         scattered, extra, can, with_extra = random_step(rows.available)
         known += [scattered, with_extra]
@@ -140,31 +194,42 @@ class JointObjective:
         asked.append(can)
         return torch.stack(known), torch.stack(choice), torch.stack(asked)
 
-    def loss(self, rows: Rows, weight: Tensor, progress: Tensor) -> Tensor:
+    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
+        states = self._states(rows, self.epsilon * (1 - progress))
+        _, size = even_batches(len(rows), self.rows_per_update or len(rows))
+        for part in (slice(start, start + size) for start in range(0, len(rows), size)):
+            yield self._loss(rows.take(part), weight[part], *(state[:, part] for state in states))
+
+    def _loss(self, rows: Rows, weight: Tensor, known: Tensor, choice: Tensor, asked: Tensor) -> Tensor:
+        """Of the predictions in all states, and of the values of all steps."""
         assert rows.y is not None
-        known, choice, asked = self._states(rows, self.epsilon * (1 - progress))
         n_states, n_rows = known.shape[:2]
-        present = rows.present.expand(n_states, -1, -1).flatten(0, 1)
-        mask = self.policy.mask(known.flatten(0, 1), present)
+        mask = self.policy.mask(known, rows.present).flatten(0, 1)
         x, y = rows.x.repeat(n_states, 1), rows.y.repeat(n_states)
-        belief = self.policy(x, mask)
-        assert belief.scores is not None
+        # From the last state of the episode, and from that after the random step, nothing was asked.
+        nothing = torch.zeros_like(choice[:1])
+        group = torch.cat([choice[:-1], nothing, choice[-1:], nothing])
+        belief, used = self.policy.learning(x, mask, group.flatten())
 
         # A state that no question led to repeats the one before: it counts once.
         first = torch.ones_like(asked[:1])
         led_to = torch.cat([first, asked[:-1], first, asked[-1:]]).to(weight.dtype) * weight
         predictor = self.task.training_loss(belief.outputs, y) / self.task.unit
-        predictor = (predictor.view(n_states, n_rows) * led_to).sum() / led_to.sum()
+        predictor = (predictor.view(n_states, n_rows) * led_to).sum() / led_to.sum().clamp_min(1)
 
-        gain = self._of_steps(self._gains(x, mask, y, n_states))
-        scores = self._of_steps(belief.scores.view(n_states, n_rows, -1)[:-1]).gather(2, choice[..., None])[..., 0]
+        gain = self._of_steps(self._gains(belief, used, y, n_states))
+        scores = self._of_steps(belief.scores.view(n_states, n_rows)[:-1])
         counted = asked.to(weight.dtype) * weight
         value = (((scores - gain) / self.task.unit) ** 2 * counted).sum() / counted.sum().clamp_min(1)
         return predictor + value
 
-    def _gains(self, x: Tensor, mask: Tensor, y: Tensor, n_states: int) -> Tensor:
-        """How much lower the loss of each state is than that of the one before, (states - 1, batch)."""
-        losses = losses_as_used(self.policy, self.task, x, mask, y).view(n_states, -1)
+    def _gains(self, belief: Belief, used: Tensor, y: Tensor, n_states: int) -> Tensor:
+        """How much lower the loss of each state is than that of the one before, (states - 1, batch).
+
+        Of the outputs as used: dropout's noise, which is in the belief to learn from, hides what an answer is worth.
+        """
+        del belief
+        losses = self.task.loss(used, y).view(n_states, -1)
         return losses[:-1] - losses[1:]
 
     def _of_steps(self, states: Tensor) -> Tensor:
@@ -178,7 +243,7 @@ class JointObjective:
         """
         horizon = self.costs.mean() * (self.n_steps + 1)
         total = torch.zeros((), device=rows.x.device)
-        for batch in rows.batches(4096):
+        for batch in rows.batches(rows_at_once(rows.x.device)):
             assert batch.y is not None
             for t, step in enumerate(walk(self.policy, batch, self.costs, self.n_steps + 1)):
                 end = step.spent_next if t < self.n_steps else horizon
@@ -297,24 +362,25 @@ class Dime(Method):
         pretrain_epochs = self.pretrain_epochs or self.epochs
         space = policy.space
         steps = min(space.n_groups, self.max_steps or LONGEST_EPISODE)
-        costs = torch.tensor(space.costs, device=training.train.x.device)
+        costs = cost_tensor(space.costs, torch.float32, training.device)
 
         if self.dropout is None and self.predictor is None:
             set_dropout(policy, dropout_for(n_rows))
-        training.prepare = LoseFreeColumns(space, training.train.x.device)
+        training.prepare = LoseFreeColumns(space, training.device)
 
-        def plan(epochs: int | None, updates: int, keep_best: bool = True) -> Plan:
+        def plan(epochs: int | None, updates: int, keep_best: bool = True, batches: int = 1) -> Plan:
             count = epochs or epochs_for(n_rows, batch_size, updates)
             patience = (self.patience or patience_for(count)) if keep_best else None
-            return Plan(count, batch_size, self.learning_rate, self.weight_decay, patience, keep_best=keep_best)
+            size = batches * batch_size
+            return Plan(count, size, self.learning_rate, self.weight_decay, patience, keep_best=keep_best)
 
         training.stage("predictor", MaskedPrediction(policy, task), plan(pretrain_epochs, PRETRAIN_UPDATES))
         with frozen(policy.networks.predictor_parts):
             # The squared error of single draws is mostly noise: which epoch has the lowest says little.
             warm_up = plan(pretrain_epochs, PRETRAIN_UPDATES, keep_best=False)
             training.stage("value", ValueWarmUp(policy, task), warm_up)
-        joint = JointObjective(policy, task, costs, steps, self.epsilon)
-        training.stage("joint", joint, plan(self.epochs, JOINT_UPDATES))
+        joint = JointObjective(policy, task, costs, steps, self.epsilon, batch_size)
+        training.stage("joint", joint, plan(self.epochs, JOINT_UPDATES, batches=UPDATES_PER_WALK[training.device.type]))
         if isinstance(task, Classification):
             policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps))
 

@@ -10,8 +10,8 @@ from torch.nn import functional as F
 class Dropout(nn.Module):
     """Zero each entry with probability p in training, and scale the rest by 1 / (1 - p).
 
-    On a CPU one 64-bit draw decides four entries (p is met to 1/65536), which takes a quarter of the time of
-    torch's own dropout; on other devices torch's own is used.
+    On a CPU one 64-bit draw decides eight entries (p is met to 1/256, and the scale is that of the p that is met): a
+    tenth of the time of torch's own dropout. On other devices torch's own is used.
     """
 
     def __init__(self, p: float) -> None:
@@ -23,10 +23,12 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return F.dropout(x, self.p)
-        draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
-        bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
-        keep = bits >= round(self.p * 65536) - 32768
-        return (x * keep) * (1 / (1 - self.p))
+        draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+        bits = draws.view(torch.int8)[: x.numel()].view(x.shape)
+        lost = round(self.p * 256)
+        # Numbers, not truths: torch multiplies by truths at a fifth of the speed.
+        keep = bits.to(x.dtype).ge_(lost - 128).mul_(256 / (256 - lost))
+        return x * keep
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import torch
 from torch import Tensor, nn
@@ -21,9 +21,21 @@ class MlpTrunk(nn.Module):
             parts += [nn.Linear(before, after), nn.ReLU(), Dropout(dropout)]
         self.layers = nn.Sequential(*parts)
 
+    @property
+    def first(self) -> nn.Linear:
+        """The layer that sees the inputs; what it gives changes by a few rows of weights when a group is revealed."""
+        layer = self.layers[0]
+        assert isinstance(layer, nn.Linear)
+        return layer
+
+    def onward(self, first: Tensor) -> Tensor:
+        """The representation from what the first layer gives."""
+        for part in islice(self.layers, 1, None):
+            first = part(first)
+        return first
+
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        out: Tensor = self.layers(torch.cat([x, mask.to(x.dtype)], 1))
-        return out
+        return self.onward(self.first(torch.cat([x, mask.to(x.dtype)], 1)))
 
 
 class Mlp(nn.Module):
@@ -33,6 +45,14 @@ class Mlp(nn.Module):
         super().__init__()
         self.trunk = MlpTrunk(n_inputs, hidden, layers, dropout)
         self.head = nn.Linear(hidden, n_outputs)
+
+    @property
+    def first(self) -> nn.Linear:
+        return self.trunk.first
+
+    def onward(self, first: Tensor) -> Tensor:
+        out: Tensor = self.head(self.trunk.onward(first))
+        return out
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         out: Tensor = self.head(self.trunk(x, mask))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
+
+from askwise.networks.mlp import Mlp, MlpTrunk
 
 
 class Networks(nn.Module):
@@ -11,6 +15,21 @@ class Networks(nn.Module):
     @property
     def predictor_parts(self) -> list[nn.Module]:
         """The modules that a prediction runs through."""
+        raise NotImplementedError
+
+    @property
+    def first_layers(self) -> list[nn.Linear]:
+        """The layers that see the inputs, where all that follows needs is what they give; else none."""
+        return []
+
+    def first(self, x: Tensor, mask: Tensor) -> Tensor:
+        """What the first layers give, side by side, in one product."""
+        weight = torch.cat([layer.weight for layer in self.first_layers])
+        bias = torch.cat([layer.bias for layer in self.first_layers])
+        return F.linear(torch.cat([x, mask.to(x.dtype)], 1), weight, bias)
+
+    def onward(self, first: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
+        """Outputs and raw scores from what the first layers give."""
         raise NotImplementedError
 
 
@@ -25,6 +44,18 @@ class SeparateNetworks(Networks):
     @property
     def predictor_parts(self) -> list[nn.Module]:
         return [self.predictor]
+
+    @property
+    def first_layers(self) -> list[nn.Linear]:
+        if isinstance(self.predictor, Mlp) and isinstance(self.value, Mlp):
+            return [self.predictor.first, self.value.first]
+        return []
+
+    def onward(self, first: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
+        assert isinstance(self.predictor, Mlp)
+        assert isinstance(self.value, Mlp)
+        width = self.predictor.first.out_features
+        return self.predictor.onward(first[:, :width]), self.value.onward(first[:, width:]) if scores else None
 
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         return self.predictor(x, mask), self.value(x, mask) if scores else None
@@ -43,6 +74,16 @@ class SharedNetworks(Networks):
     def predictor_parts(self) -> list[nn.Module]:
         return [self.trunk, self.predictor_head]
 
+    @property
+    def first_layers(self) -> list[nn.Linear]:
+        return [self.trunk.first] if isinstance(self.trunk, MlpTrunk) else []
+
+    def onward(self, first: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
+        assert isinstance(self.trunk, MlpTrunk)
+        return self._heads(self.trunk.onward(first), scores)
+
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
-        representation = self.trunk(x, mask)
+        return self._heads(self.trunk(x, mask), scores)
+
+    def _heads(self, representation: Tensor, scores: bool) -> tuple[Tensor, Tensor | None]:
         return self.predictor_head(representation), self.value_head(representation) if scores else None

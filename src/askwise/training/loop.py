@@ -1,4 +1,4 @@
-"""The one training loop: optimiser, schedule, averaging, early stopping, checkpoints."""
+"""The one training loop: stages of epochs, early stopping, checkpoints."""
 
 from __future__ import annotations
 
@@ -7,45 +7,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
+from askwise.arrays import keep_memory
 from askwise.features import Rows
 from askwise.training.checkpoint import Checkpoint, Saved
 from askwise.training.draws import own_draws
+from askwise.training.recording import Learn, fastest
+from askwise.training.update import Objective, Plan, Update, reduced_precision
 
 SECONDS_UNTOLD = 2.0
-
-
-class Objective(Protocol):
-    """What a method wants minimised."""
-
-    def loss(self, rows: Rows, weight: Tensor, progress: Tensor) -> Tensor:
-        """The loss of a batch; weight (batch,) is 0 for padding, progress a scalar in [0, 1) of the stage."""
-        ...
-
-    def validate(self, rows: Rows) -> Tensor:
-        """The number early stopping looks at, lower is better; called without gradients, in evaluation mode."""
-        ...
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How long and how fast a stage trains.
-
-    patience: epochs without improvement after which it stops. averaging: the decay of the running mean of the weights.
-    keep_best: end with the weights that validated best; else with the last ones, where validation is mostly noise.
-    """
-
-    epochs: int
-    batch_size: int
-    learning_rate: float = 2e-3
-    weight_decay: float = 0.05
-    patience: int | None = None
-    averaging: float = 0.99
-    keep_best: bool = True
 
 
 @dataclass(frozen=True)
@@ -66,7 +39,8 @@ class Progress:
 class Training:
     """A run of one or more stages over the same rows, that can be killed and go on.
 
-    `prepare` changes each batch before it is learnt from, on the device.
+    `train` may be too large for the device and stay on the host; `val` is on the device. `prepare` changes each batch
+    before it is learnt from, on the device.
     """
 
     policy: nn.Module
@@ -79,6 +53,11 @@ class Training:
     stages: list[str] = field(default_factory=list)
     history: list[dict[str, float | str]] = field(default_factory=list)
 
+    @property
+    def device(self) -> torch.device:
+        """Where the policy is, and learns."""
+        return next(self.policy.parameters()).device
+
     def stage(self, name: str, objective: Objective, plan: Plan) -> None:
         """Minimise an objective; the policy ends with the weights that the plan keeps, averaged."""
         index = len(self.stages)
@@ -88,57 +67,56 @@ class Training:
             return
         if saved is not None and saved.stage < index:
             saved = None
-        with own_draws(self.train.x.device, self.seed):
+        keep_memory()
+        with own_draws(self.device, self.seed):
             self._optimise(name, index, objective, plan, saved)
 
     def _optimise(self, name: str, index: int, objective: Objective, plan: Plan, saved: Saved | None) -> None:
-        parameters = [p for p in self.policy.parameters() if p.requires_grad]
-        average = [p.detach().clone() for p in parameters]
-        optimiser = torch.optim.AdamW(parameters, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True)
-        best_state = self._state(parameters, average)
+        per_epoch, batch_size = even_batches(len(self.train), plan.batch_size)
+        update = Update(self.policy, objective, plan, plan.epochs * per_epoch, self.prepare, self.device)
+        best_state = self._state(update)
         best, best_epoch, start = math.inf, 0, 0
         if saved is not None:
-            saved.restore(self.policy, optimiser, average, best_state)
+            saved.restore(self.policy, update.optimiser, update.average, best_state)
             best, best_epoch, start, self.history = saved.best, saved.best_epoch, saved.epoch + 1, saved.history
-        per_epoch, batch_size = even_batches(len(self.train), plan.batch_size)
-        progress = torch.zeros((), device=self.train.x.device)
+            update.go_on_from(start * per_epoch)
         done = saved is not None and saved.done
+        learn: Learn | None = None
         told = time.monotonic()
         for epoch in range(start, 0 if done else plan.epochs):
             # Seeding each epoch anew makes a resumed run draw what the unbroken one drew.
             torch.manual_seed(hash_seed(self.seed, index, epoch))
             self.policy.train()
-            total = torch.zeros((), device=self.train.x.device)
-            for b, (whole, weight) in enumerate(shuffled(self.train, per_epoch, batch_size)):
-                rows = self.prepare(whole)
-                fraction = (epoch * per_epoch + b) / (plan.epochs * per_epoch)
-                progress.fill_(fraction)
-                for group in optimiser.param_groups:
-                    group["lr"] = plan.learning_rate * cosine(fraction)
-                loss = objective.loss(rows, weight, progress)
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()  # type: ignore[no-untyped-call]
-                optimiser.step()
-                total += loss.detach()
-                update = epoch * per_epoch + b
-                keep = min(plan.averaging, (1 + update) / (10 + update))
-                torch._foreach_lerp_(average, [p.detach() for p in parameters], 1 - keep)
+            update.total.zero_()
+            for b, (rows, weight) in enumerate(shuffled(self.train, per_epoch, batch_size, self.device)):
+                learn = learn or fastest(update, rows, weight)
+                learn(rows, weight)
                 if self.report is not None and time.monotonic() - told > SECONDS_UNTOLD:
                     told = time.monotonic()
+                    fraction = (epoch * per_epoch + b) / (plan.epochs * per_epoch)
                     self.report(Progress(name, epoch, plan.epochs, fraction, best))
-            validation = self._validate(objective, parameters, average)
+            validation = self._validate(update)
             if validation < best or not plan.keep_best:
                 best, best_epoch = validation, epoch
-                best_state = self._state(parameters, average)
+                best_state = self._state(update)
             self.history.append(
-                {"stage": name, "epoch": epoch, "loss": float(total) / per_epoch, "validation_loss": validation}
+                {"stage": name, "epoch": epoch, "loss": float(update.total) / per_epoch, "validation_loss": validation}
             )
             done = plan.patience is not None and epoch - best_epoch >= plan.patience
             done = done or epoch == plan.epochs - 1
             if self.checkpoint is not None:
                 self.checkpoint.write(
                     Saved.of(
-                        self.policy, optimiser, average, best_state, index, epoch, best, best_epoch, done, self.history
+                        self.policy,
+                        update.optimiser,
+                        update.average,
+                        best_state,
+                        index,
+                        epoch,
+                        best,
+                        best_epoch,
+                        done,
+                        self.history,
                     )
                 )
             if self.report is not None:
@@ -149,20 +127,15 @@ class Training:
         self.policy.load_state_dict(best_state)
         self.policy.eval()
 
-    def _state(self, parameters: list[nn.Parameter], average: list[Tensor]) -> dict[str, Tensor]:
+    def _state(self, update: Update) -> dict[str, Tensor]:
         """A copy of the policy's state with the averaged weights in place."""
-        with swapped(parameters, average):
+        with swapped(update.parameters, update.average):
             return {k: v.detach().clone() for k, v in self.policy.state_dict().items()}
 
-    def _validate(self, objective: Objective, parameters: list[nn.Parameter], average: list[Tensor]) -> float:
+    def _validate(self, update: Update) -> float:
         self.policy.eval()
-        with torch.no_grad(), swapped(parameters, average):
-            return float(objective.validate(self.val))
-
-
-def cosine(fraction: float) -> float:
-    """From 1 to 0 along half a cosine: the learning rate ends low."""
-    return 0.5 * (1 + math.cos(math.pi * fraction))
+        with torch.no_grad(), swapped(update.parameters, update.average), reduced_precision(update.device):
+            return float(update.objective.validate(self.val))
 
 
 def hash_seed(*parts: int) -> int:
@@ -180,14 +153,27 @@ def even_batches(n_rows: int, batch_size: int) -> tuple[int, int]:
     return count, math.ceil(n_rows / count)
 
 
-def shuffled(rows: Rows, count: int, size: int) -> Iterator[tuple[Rows, Tensor]]:
-    """An epoch of `count` batches of exactly `size` rows, with weight 0 for the padding of the last one."""
+def placed(rows: Rows, device: torch.device, share: float = 0.5) -> Rows:
+    """Rows on the device where they take at most a share of its free memory; else as they are, sent batch by batch."""
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        if sum(part.nbytes for part in rows.parts) > share * free:
+            return rows
+    return rows.to(device)
+
+
+def shuffled(rows: Rows, count: int, size: int, device: torch.device) -> Iterator[tuple[Rows, Tensor]]:
+    """An epoch of `count` batches of exactly `size` rows, with weight 0 for the padding of the last one.
+
+    Rows that live elsewhere than on the device come to it batch by batch, while it is at work on earlier ones.
+    """
     n = len(rows)
     order = torch.randperm(n, device=rows.x.device)
     padded = torch.cat([order, order[: count * size - n]])
-    weight = (torch.arange(count * size, device=order.device) < n).to(rows.x.dtype)
+    weight = (torch.arange(count * size, device=device) < n).to(rows.x.dtype)
     for start in range(0, count * size, size):
-        yield rows.take(padded[start : start + size]), weight[start : start + size]
+        batch = rows.take(padded[start : start + size])
+        yield batch if rows.x.device == device else batch.sent(device), weight[start : start + size]
 
 
 @contextmanager

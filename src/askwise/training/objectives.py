@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -11,6 +13,7 @@ from askwise.policy import Policy
 from askwise.tasks import Task
 from askwise.training.draws import own_draws
 from askwise.training.loop import evaluating
+from askwise.training.update import aside
 
 
 def random_known(available: Tensor) -> Tensor:
@@ -33,10 +36,9 @@ def random_step(available: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return known, choice, asked, known | torch.zeros_like(known).scatter(1, choice[:, None], asked[:, None])
 
 
-@torch.no_grad()
 def losses_as_used(policy: Policy, task: Task, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:
     """Losses of the predictor as it will be used: without dropout, whose noise hides what an answer is worth."""
-    with evaluating(policy):
+    with aside(), evaluating(policy):
         return task.loss(policy(x, mask, scores=False).outputs, y)
 
 
@@ -50,7 +52,7 @@ class LoseFreeColumns:
     def __init__(self, space: FeatureSpace, device: torch.device, share: float = 0.1) -> None:
         self.share = share
         self.free = torch.tensor([group < 0 for group in space.group_of_column], device=device)
-        self.any = any(group < 0 for group in space.group_of_column)
+        self.any = space.has_free_columns
 
     def __call__(self, rows: Rows) -> Rows:
         if not self.any:
@@ -67,13 +69,13 @@ class MaskedPrediction:
         self.task = task
         self.validation_masks = validation_masks
 
-    def loss(self, rows: Rows, weight: Tensor, progress: Tensor) -> Tensor:
+    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         del progress
         assert rows.y is not None
         mask = self.policy.mask(random_known(rows.available), rows.present)
         outputs = self.policy(rows.x, mask, scores=False).outputs
         losses = self.task.training_loss(outputs, rows.y) / self.task.unit
-        return (losses * weight).sum() / weight.sum()
+        yield (losses * weight).sum() / weight.sum()
 
     def validate(self, rows: Rows) -> Tensor:
         assert rows.y is not None

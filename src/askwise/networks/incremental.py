@@ -1,0 +1,77 @@
+"""A first layer carried on from step to step: revealing a group adds a few rows of its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from askwise.features import FeatureSpace, Rows
+from askwise.policy import Belief, Policy, Tracker
+
+# Adding rows of weights runs at the speed of memory, a product at that of arithmetic: it pays for small groups only.
+LEAST_SAVING = 6
+
+
+class GroupInputs(nn.Module):
+    """Which of the network's inputs, entries then columns of the mask, each group reveals.
+
+    index (groups, most): their positions, padded; there (groups, most): 1, and 0 for the padding.
+    """
+
+    index: Tensor
+    there: Tensor
+
+    def __init__(self, space: FeatureSpace) -> None:
+        super().__init__()
+        entries: list[list[int]] = [[] for _ in range(space.n_columns)]
+        for entry, column in enumerate(space.column_of_entry):
+            entries[column].append(entry)
+        inputs = [[i for c in columns for i in (*entries[c], space.n_entries + c)] for columns in space.members]
+        most = max(len(group) for group in inputs)
+        index = torch.tensor([group + [0] * (most - len(group)) for group in inputs])
+        there = torch.tensor([[1.0] * len(group) + [0.0] * (most - len(group)) for group in inputs])
+        self.register_buffer("index", index, persistent=False)
+        self.register_buffer("there", there, persistent=False)
+        self.pays = most * LEAST_SAVING <= space.n_entries + space.n_columns
+
+
+class FirstLayerTracker(Tracker):
+    """Keeps what the first layers give for what is known; `onward` turns it into a belief."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        rows: Rows,
+        inputs: GroupInputs,
+        layers: list[nn.Linear],
+        onward: Callable[[Tensor, bool], Belief],
+    ) -> None:
+        super().__init__(policy, rows)
+        self.group_inputs = inputs
+        self.onward = onward
+        weight = torch.cat([layer.weight for layer in layers]).detach()
+        bias = torch.cat([layer.bias for layer in layers]).detach()
+        self.rows_of_weight = weight.T.contiguous()
+        # What the network would see if everything were known: entries that are absent are 0 already.
+        self.inputs = torch.cat([rows.x, rows.present.to(rows.x.dtype)], 1)
+        if policy.space.has_free_columns:
+            mask = policy.mask(torch.zeros_like(rows.available), rows.present)
+            self.first = torch.addmm(bias, torch.cat([policy.hide(rows.x, mask), mask.to(bias.dtype)], 1), weight.T)
+        else:
+            self.first = bias.expand(len(rows), -1).contiguous()
+
+    def belief(self, known: Tensor, scores: bool = True) -> Belief:
+        del known
+        return self.onward(self.first, scores)
+
+    def reveal(self, group: Tensor, asked: Tensor) -> None:
+        index = self.group_inputs.index[group]
+        amount = self.inputs.gather(1, index) * self.group_inputs.there[group] * asked[:, None]
+        self.first = self.first + F.embedding_bag(index, self.rows_of_weight, mode="sum", per_sample_weights=amount)
+
+    def keep(self, index: Tensor) -> None:
+        super().keep(index)
+        self.inputs, self.first = self.inputs[index], self.first[index]

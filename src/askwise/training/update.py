@@ -1,0 +1,122 @@
+"""What a batch changes: losses, gradients, optimiser and running mean of the weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from askwise.features import Rows
+
+
+class Objective(Protocol):
+    """What a method wants minimised."""
+
+    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
+        """The losses of a batch, one for each time the weights are to change, which they do between two of them.
+
+        weight (batch,) is 0 for padding, progress a scalar in [0, 1) of the stage. No branch on data, and nothing
+        read back: on a GPU all of it is recorded once and replayed.
+        """
+        ...
+
+    def validate(self, rows: Rows) -> Tensor:
+        """The number early stopping looks at, lower is better; called without gradients, in evaluation mode."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long and how fast a stage trains.
+
+    patience: epochs without improvement after which it stops. averaging: the decay of the running mean of the weights.
+    keep_best: end with the weights that validated best; else with the last ones, where validation is mostly noise.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float = 2e-3
+    weight_decay: float = 0.05
+    patience: int | None = None
+    averaging: float = 0.99
+    keep_best: bool = True
+
+
+class Update:
+    """Learns from a batch. All that changes from batch to batch lives in tensors, so that it can be recorded.
+
+    `prepare` changes each batch before it is learnt from. `total` adds up the batches' mean losses.
+    """
+
+    def __init__(
+        self,
+        policy: nn.Module,
+        objective: Objective,
+        plan: Plan,
+        n_batches: int,
+        prepare: Callable[[Rows], Rows],
+        device: torch.device,
+    ) -> None:
+        self.policy = policy
+        self.objective = objective
+        self.plan = plan
+        self.n_batches = n_batches
+        self.prepare = prepare
+        self.device = device
+        self.parameters = [p for p in policy.parameters() if p.requires_grad]
+        self.average = [p.detach().clone() for p in self.parameters]
+        self.rate = torch.tensor(plan.learning_rate, device=device)
+        self.optimiser = torch.optim.AdamW(
+            self.parameters, self.rate, weight_decay=plan.weight_decay, fused=True, capturable=device.type == "cuda"
+        )
+        self.done = torch.zeros((), device=device)
+        self.total = torch.zeros((), device=device)
+
+    def go_on_from(self, n_done: int) -> None:
+        """Take a stage up again after so many batches; the optimiser's state has been put back."""
+        self.done.fill_(n_done)
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.rate
+
+    def __call__(self, rows: Rows, weight: Tensor) -> None:
+        progress = self.done / self.n_batches
+        self.rate.copy_(self.plan.learning_rate * cosine(progress))
+        losses = self.objective.losses(self.prepare(rows), weight, progress)
+        found = []
+        while (loss := self._next(losses)) is not None:
+            self.optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.optimiser.step()
+            change = 1 - ((1 + self.done) / (10 + self.done)).clamp_max(self.plan.averaging)
+            torch._foreach_lerp_(self.average, [p.detach() for p in self.parameters], [change] * len(self.parameters))
+            found.append(loss.detach())
+        self.total += torch.stack(found).mean()
+        self.done += 1
+
+    def _next(self, losses: Iterator[Tensor]) -> Tensor | None:
+        with reduced_precision(self.device):
+            return next(losses, None)
+
+
+def cosine(progress: Tensor) -> Tensor:
+    """From 1 to 0 along half a cosine: the learning rate ends low."""
+    return 0.5 * (1 + (math.pi * progress).cos())
+
+
+def reduced_precision(device: torch.device) -> AbstractContextManager[None]:
+    """Products in bfloat16 on a GPU, sums and losses in float32; a CPU computes as it always does."""
+    return torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda")
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Look something up without gradients, in the midst of a loss that has them."""
+    with torch.no_grad():
+        yield
+    # Weights that were rounded for a product in here have no gradient: they must not be used again outside.
+    torch.clear_autocast_cache()
