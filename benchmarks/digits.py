@@ -11,6 +11,21 @@ from askwise import AverageCost, Budget, DimeClassifier
 from common import Table, cpu_seconds, write_results
 
 BUDGETS = (1, 2, 3, 5, 10, 15, 20)
+SETTINGS = {"max_steps": 20, "hidden": 128}
+
+
+def load(folder: Path) -> list[np.ndarray]:
+    """Rows and answers to train, to validate and to test."""
+    data = np.load(folder / "digits_split.npz")
+    return [data[f"{part}_{split}"] for split in ("train", "val", "test") for part in ("X", "y")]
+
+
+def accuracies(model: DimeClassifier, x: np.ndarray, y: np.ndarray, average: float) -> list[float]:
+    """In %, at each budget and with penalties, and the features that these took."""
+    found = [100 * float((model.predict(x, stop=Budget(k)) == y).mean()) for k in BUDGETS]
+    # The penalty is looked up on the validation rows; the features are counted on these.
+    penalised = model.acquire(x, stop=AverageCost(average))
+    return [*found, 100 * float((penalised.proba.argmax(1) == y).mean()), float(penalised.spent.mean())]
 
 
 def main() -> None:
@@ -20,20 +35,13 @@ def main() -> None:
     parser.add_argument("--average", type=float, default=8.0, help="average number of features with penalties")
     parser.add_argument("--out", default="benchmarks/out")
     args = parser.parse_args()
-    data = np.load(args.data / "digits_split.npz")
-    x, y, x_val, y_val, x_test, y_test = (
-        data[f"{part}_{split}"] for split in ("train", "val", "test") for part in ("X", "y")
-    )
-    columns = ["seed", *(f"{k}" for k in BUDGETS), "penalised", "at features", "everything", "CPU s"]
-    table = Table(columns)
+    x, y, x_val, y_val, x_test, y_test = load(args.data)
+    table = Table(["seed", *(f"{k}" for k in BUDGETS), "penalised", "at features", "everything", "CPU s"])
     for seed in range(args.seeds):
-        settings = DimeClassifier(max_steps=20, hidden=128, random_state=seed)
+        settings = DimeClassifier(random_state=seed, **SETTINGS)
         model, seconds = cpu_seconds(lambda: settings.fit(x, y, eval_set=(x_val, y_val)))  # noqa: B023
-        accuracy = [100 * float((model.predict(x_test, stop=Budget(k)) == y_test).mean()) for k in BUDGETS]
-        # The penalty is looked up on the validation rows; the features are counted on the test rows.
-        penalised = model.acquire(x_test, stop=AverageCost(args.average))
-        hits = 100 * float((penalised.proba.argmax(1) == y_test).mean())
-        table.add([seed, *accuracy, hits, float(penalised.spent.mean()), 100 * model.score(x_test, y_test), seconds])
+        accuracy = accuracies(model, x_test, y_test, args.average)
+        table.add([seed, *accuracy, 100 * model.score(x_test, y_test), seconds])
     table.add_mean()
     print(table)
     write_results(args.out, "digits", table)

@@ -1,15 +1,18 @@
 """The greedy step and the walk along it."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askwise import Budget, Penalty
-from askwise.acquisition import explore, propose, rollout, walk
-from askwise.features import Rows
-from askwise.policy import Belief
+from askwise import Budget, Confidence, DimeClassifier, Penalty, acquisition
+from askwise.acquisition import Walk, explore, propose, rollout, walk
+from askwise.features import FeatureSpace, Rows
+from askwise.policy import Belief, Policy
+from askwise.tasks import Classification
 
 INF = float("inf")
 
@@ -176,3 +179,182 @@ def test_a_budget_is_never_exceeded_and_nothing_affordable_is_left(table_policy,
     left = [g for g in range(n) if present[g] and g not in asked]
     assert all(spent + costs[g] > k for g in left)
     assert trace.stops[0].reason[0] == ("budget" if left else "nothing-left")
+
+
+# What rollouts save
+
+
+class ByRow(Policy):
+    """A policy whose scores are given for each row, in a precision; keeps how many rows it saw, and for what."""
+
+    def __init__(self, scores, costs=None, dtype=torch.float64, is_information=True):
+        self.given = torch.as_tensor(scores, dtype=torch.float64)
+        n = self.given.shape[1]
+        costs = costs or (1.0,) * n
+        super().__init__(FeatureSpace(tuple(f"g{i}" for i in range(n)), tuple(costs), tuple(range(n)), tuple(range(n))))
+        self.is_information, self.dtype, self.calls = is_information, dtype, []
+
+    def forward(self, x, mask, scores=True):
+        self.calls.append((len(x), scores))
+        row = x[:, 0].long()
+        outputs = torch.stack([row, mask.sum(1)], 1).to(self.dtype)
+        return Belief(outputs, self.given[row].to(self.dtype) if scores else None)
+
+    def rows(self, present=None):
+        """All rows, each of which knows its number."""
+        present = torch.ones(self.given.shape, dtype=torch.bool) if present is None else torch.as_tensor(present) > 0
+        x = torch.zeros(present.shape, dtype=self.dtype)
+        x[:, 0] = torch.arange(len(x))
+        return Rows(x, present, present)
+
+    def roll(self, rule=None, present=None, **settings):
+        costs = torch.tensor(self.space.costs, dtype=torch.float64)
+        return rollout(self, self.rows(present), costs, [rule], walked_by=rule, **settings)
+
+
+def cut(trace, row, rule=0):
+    """A row's trace up to where a rule stopped it: outputs, best, spent, choices, and the reason."""
+    stop = trace.stops[rule]
+    at = int(stop.at[row])
+    parts = (trace.outputs[: at + 1, row], trace.best[: at + 1, row], trace.spent[: at + 1, row], trace.choice[:at, row])
+    return *parts, stop.reason[row]
+
+
+def assert_same_up_to_the_stops(one, other, rows=None, n_rules=1):
+    """One trace is of all rows, the other of all or of some."""
+    rows = range(one.choice.shape[1]) if rows is None else rows
+    for there, here in enumerate(rows):
+        for rule in range(n_rules):
+            ours, theirs = cut(one, here, rule), cut(other, there, rule)
+            assert [len(part) for part in ours[:4]] == [len(part) for part in theirs[:4]]
+            assert torch.equal(ours[3], theirs[3])
+            assert torch.equal(ours[2], theirs[2])
+            assert ours[4] == theirs[4]
+            # Products of fewer rows may be rounded otherwise.
+            assert torch.allclose(ours[1], theirs[1], rtol=1e-4, atol=1e-6)
+            assert torch.allclose(ours[0], theirs[0], rtol=1e-4, atol=1e-5)
+
+
+def test_rows_that_have_stopped_leave_once_they_are_more_than_a_fifth_of_the_batch():
+    """Of ten rows, row r is worth asking for r questions."""
+    policy = ByRow([[float(g < r) for g in range(10)] for r in range(10)])
+    trace = policy.roll(Penalty(0.5))
+    assert trace.stops[0].at.tolist() == list(range(10))
+    assert [n for n, _ in policy.calls] == [10, 10, 10, 7, 7, 5, 5, 3, 2, 1]
+    assert [int((trace.choice[:, r] >= 0).sum()) for r in range(10)] == list(range(10))
+
+
+@pytest.mark.parametrize(
+    ("fitted", "table", "rules"),
+    [
+        ("clinic", "new_cases", [Penalty(2e-3)]),
+        ("clinic", "new_cases", [Budget(25)]),
+        ("clinic", "new_cases", [Budget(18) | Confidence(0.2), Penalty(0.02)]),
+        ("flowers", "iris", [Penalty(0.02), Confidence(0.4), Penalty(1e-3)]),
+        # Ten columns: here the first layers are carried on.
+        ("progression", "diabetes", [Penalty(2)]),
+        ("progression", "diabetes", [Penalty(20), Penalty(0.2), Budget(4)]),
+    ],
+)
+def test_rows_that_leave_change_nothing_up_to_each_stop(request, monkeypatch, fitted, table, rules):
+    model = request.getfixturevalue(fitted)
+    rows = model.encode(request.getfixturevalue(table)[0]).take(slice(None, None, 3))
+
+    def trace(rows):
+        return model.model_.trace(rows, rules, model.model_.costs(), rules[0])
+
+    leaving = trace(rows)
+    assert len({int(at) for at in leaving.stops[0].at}) > 1
+    for most_standing in (0.0, 1.0):
+        monkeypatch.setattr(acquisition, "MOST_STANDING", most_standing)
+        assert_same_up_to_the_stops(leaving, trace(rows), n_rules=len(rules))
+    for row in range(0, len(rows), 7):
+        assert_same_up_to_the_stops(leaving, trace(rows.take(slice(row, row + 1))), [row], len(rules))
+
+
+def test_a_row_leaves_only_when_every_rule_has_stopped_it():
+    policy = ByRow([[3.0, 2.0, 1.0]] * 4)
+    trace = rollout(policy, policy.rows(), torch.ones(3), [Penalty(2.5), Penalty(0.5), Penalty(1.5)])
+    assert [stop.at.tolist() for stop in trace.stops] == [[1] * 4, [3] * 4, [2] * 4]
+    assert [n for n, _ in policy.calls] == [4] * 4
+
+
+def many_questions():
+    """A policy with 48 groups worth nearly the same, float32 and float64, and rows of which some entries are missing."""
+    space = FeatureSpace(tuple(map(str, range(48))), (1.0,) * 48, tuple(range(48)), tuple(range(48)))
+    torch.manual_seed(0)
+    policy = DimeClassifier(hidden=32).build(space, Classification((0, 1, 2))).eval()
+    policy.networks.value.head.weight.data *= 1e-5
+    present = torch.rand(120, 48) < 0.9
+    return policy, copy.deepcopy(policy).double(), Rows(torch.randn(120, 48) * present, present, present)
+
+
+def test_a_row_is_asked_the_same_alone_in_any_batch_and_in_float64():
+    policy, exact, rows = many_questions()
+    costs = torch.ones(48, dtype=torch.float64)
+    expected = rollout(exact, rows.to("cpu", torch.float64), costs, [None]).choice
+    assert not torch.equal(rollout(policy, rows, costs, [None]).choice, expected)
+    for batch_size in (7, 64, None):
+        trace = rollout(policy, rows, costs, [None], batch_size=batch_size, exact=exact)
+        assert torch.equal(trace.choice, expected)
+    for row in (0, 50, 119):
+        trace = rollout(policy, rows.take(slice(row, row + 1)), costs, [None], exact=exact)
+        n_asked = int(rows.available[row].sum())
+        assert torch.equal(trace.choice[:, 0], expected[:n_asked, row])
+
+
+@pytest.mark.parametrize(
+    ("fast", "exact", "costs", "choice"),
+    [
+        ([1, 1, 0.5], [1, 1 + 1e-9, 0.5], (1.0,) * 3, 1),  # equal in float32
+        ([1 + 1e-6, 1, 0.5], [1, 1 + 1e-9, 0.5], (1.0,) * 3, 1),  # the other way round
+        ([1, 1, 0.5], [1, 1, 0.5], (1.0,) * 3, 0),  # a tie in truth: the first
+        ([4, 2, 0.5], [4, 2, 0.5], (2.0, 1.0, 1.0), 1),  # of different costs: the cheaper
+        ([4, 2, 0.5], [4 + 1e-9, 2, 0.5], (2.0, 1.0, 1.0), 0),
+        ([-1, 0, -2], [-1, 1e-12, -2], (1.0,) * 3, 1),  # below nothing is nothing
+        ([1.001, 1, 0.5], [1, 1.1, 9], (1.0,) * 3, 0),  # not near: nobody else is asked
+    ],
+)
+def test_near_ties_are_settled_by_the_exact_policy(fast, exact, costs, choice):
+    policy, judge = ByRow([fast], costs, torch.float32), ByRow([exact], costs)
+    assert policy.roll(exact=judge).choice[0].item() == choice
+    near = sorted(max(score, 0) / cost for score, cost in zip(fast, costs, strict=True))
+    assert (len(judge.calls) > 0) is (near[-2] >= near[-1] * (1 - acquisition.NEAR))
+
+
+def test_near_ties_of_scores_that_are_only_an_order_are_settled_below_zero_too():
+    fast, exact = [[-1.0, -1.0 - 1e-6, -2.0]], [[-1.0, -1.0 + 1e-9, -2.0]]
+    policy = ByRow(fast, dtype=torch.float32, is_information=False)
+    assert policy.roll(exact=ByRow(exact, is_information=False)).choice.flatten().tolist() == [1, 0, 2]
+
+
+def test_the_exact_policy_looks_only_at_rows_with_a_near_tie_and_may_choose_only_what_can_be_paid():
+    fast = [[1.0, 1.0, 1.0, 1.0], [4.0, 3.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
+    exact = [[9.0, 1.0, 2.0, 5.0]] * 3
+    present = [[1, 1, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1]]
+    policy, judge = ByRow(fast, (5.0, 1.0, 1.0, 1.0), torch.float32), ByRow(exact, (5.0, 1.0, 1.0, 1.0))
+    trace = policy.roll(Budget(4), present, exact=judge)
+    assert trace.choice.T.tolist() == [[2, 1, -1], [1, 2, 3], [3, 2, 1]]
+    # One group left to choose is no tie.
+    assert judge.calls == [(2, True), (1, True)]
+
+
+@pytest.mark.parametrize("costs", [(1.0,) * 5, (3.0, 1.0, 1.0, 2.0, 1.0)])
+def test_where_the_budget_is_spent_scores_are_not_computed_and_nothing_changes(monkeypatch, costs):
+    scores = torch.rand(6, 5, generator=torch.Generator().manual_seed(0)).tolist()
+    present = [[1, 1, 1, 1, 1]] * 4 + [[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
+    saving, asking = ByRow(scores, costs), ByRow(scores, costs)
+    found = saving.roll(Budget(3), present)
+    monkeypatch.setattr(Walk, "_anything_allowed", lambda _: True)
+    expected = asking.roll(Budget(3), present)
+    assert [scored for _, scored in saving.calls] == [True] * (len(saving.calls) - 1) + [False]
+    assert all(scored for _, scored in asking.calls)
+    for part in ("outputs", "spent", "best", "choice"):
+        assert torch.equal(getattr(found, part), getattr(expected, part)), part
+    assert_same_up_to_the_stops(found, expected)
+
+
+def test_a_budget_of_nothing_needs_no_scores_at_all():
+    policy = ByRow([[1.0, 2.0]] * 3)
+    assert policy.roll(Budget(0.5)).stops[0].reason.tolist() == ["budget"] * 3
+    assert policy.calls == [(3, False)]

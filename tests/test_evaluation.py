@@ -1,13 +1,17 @@
 """Numbers: metrics, curves, areas and intervals."""
 
+import copy
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+import safetensors.torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from askwise import AskwiseError, Budget, Confidence, Penalty
+from askwise import AskwiseError, AverageCost, Budget, Confidence, Penalty, bundle, load
 from askwise import evaluation as ev
 from askwise.tasks import Classification, Regression
 
@@ -223,3 +227,101 @@ def test_the_area_of_a_constant_metric_is_that_constant():
     table = pd.DataFrame({"mean_cost": [1.0, 3.0], "r2": [0.4, 0.4]})
     for most in (None, 0.5, 2, 30):
         assert ev.area_under_curve(table, "r2", most) == pytest.approx(0.4)
+
+
+# What a model keeps of the frontier
+
+
+@pytest.fixture(scope="module")
+def keeping(clinic, cases):
+    """A model that keeps the frontier of 300 rows with unequal prices, and those rows and answers."""
+    model, rows = copy.deepcopy(clinic.model_), clinic.encode(cases[0])
+    ev.keep_frontier(model, rows, cases[1])
+    return model, rows, cases[1]
+
+
+def test_the_spending_table_rises_in_cost_as_the_penalty_falls(keeping):
+    model, rows, _ = keeping
+    table = model.spending[model.costs()]
+    assert (np.diff(table["penalty"]) < 0).all()
+    assert (np.diff(table["mean_cost"]) >= 0).all()
+    assert table["penalty"].iloc[-1] == 0
+    assert table["mean_cost"].iloc[0] == 0
+    assert table["mean_cost"].iloc[-1] == pytest.approx(model.acquire(rows, None).spent.mean())
+
+
+def test_the_spending_table_is_finer_than_the_frontier(keeping):
+    model, _, _ = keeping
+    fine, coarse = model.spending[model.costs()]["mean_cost"], model.frontier()["mean_cost"]
+    assert len(fine) > 3 * len(coarse)
+    assert np.diff(fine).max() <= np.diff(coarse).max()
+    # How far below k the largest mean cost not above it lies: an average cost is met more closely.
+    wanted = np.linspace(coarse[coarse > 0].min(), coarse.max(), 500)
+    short, shorter = (np.array([k - costs[costs <= k].max() for k in wanted]) for costs in (coarse, fine))
+    assert shorter.mean() < short.mean() / 3
+    assert shorter.max() < short.max() / 2
+
+
+def test_the_frontier_that_is_kept_is_the_frontier_of_those_rows(keeping):
+    model, rows, y = keeping
+    pd.testing.assert_frame_equal(model.frontier(), ev.frontier(model, rows, y))
+
+
+@pytest.mark.parametrize("table", ["spending", "frontiers"])
+def test_mean_costs_are_those_of_acquire_at_these_penalties(keeping, table):
+    model, rows, _ = keeping
+    points = getattr(model, table)[model.costs()]
+    for point in points.iloc[:: len(points) // 15].itertuples():
+        assert model.acquire(rows, Penalty(point.penalty)).spent.mean() == pytest.approx(point.mean_cost)
+
+
+def test_where_penalties_are_spread_by_some_rows_what_they_spend_is_counted_on_all(keeping, monkeypatch):
+    kept, rows, y = keeping
+    model = copy.copy(kept)
+    model.frontiers, model.spending = {}, {}
+    monkeypatch.setattr(ev, "MOST_LEVELS", 100)
+    ev.keep_frontier(model, rows, y)
+    table = model.spending[model.costs()]
+    assert len(table) < len(kept.spending[model.costs()])
+    for point in table.iloc[:: len(table) // 10].itertuples():
+        assert model.acquire(rows, Penalty(point.penalty)).spent.mean() == pytest.approx(point.mean_cost)
+
+
+def test_the_spending_table_of_one_row_has_its_steps(flowers, iris):
+    model, rows = copy.copy(flowers.model_), flowers.encode(iris[0]).take(slice(0, 1))
+    model.frontiers, model.spending = {}, {}
+    ev.keep_frontier(model, rows, iris[1][:1])
+    found = model.spending[model.costs()]["mean_cost"].tolist()
+    assert (found[0], found[-1]) == (0, 4)
+    assert set(found) <= {0, 1, 2, 3, 4}
+
+
+def test_average_cost_is_looked_up_in_the_spending_table(keeping):
+    model, rows, _ = keeping
+    table = model.spending[model.costs()]
+    for k in (5.0, 11.3, 30.0):
+        expected = table["mean_cost"][table["mean_cost"] <= k].max()
+        assert model.acquire(rows, AverageCost(k)).spent.mean() == pytest.approx(expected)
+
+
+def test_a_bundle_keeps_the_spending_table(clinic, cases, tmp_path):
+    clinic.save(tmp_path / "m")
+    model = load(tmp_path / "m")
+    assert list(model.model_.spending) == list(clinic.model_.spending) == [clinic.model_.costs()]
+    for costs, table in clinic.model_.spending.items():
+        pd.testing.assert_frame_equal(model.model_.spending[costs], table, check_exact=True)
+    ours, theirs = (m.model_.rule(AverageCost(11.3), clinic.model_.costs()) for m in (clinic, model))
+    assert ours == theirs
+    assert clinic.acquire(cases[0], stop=ours).order == model.acquire(cases[0], stop=AverageCost(11.3)).order
+
+
+def test_a_bundle_from_before_there_was_a_spending_table_still_knows_average_costs(clinic, tmp_path):
+    clinic.save(tmp_path / "new")
+    contents = bundle.read(tmp_path / "new")
+    text = json.dumps({name: part for name, part in contents.header.items() if name != "spending"})
+    metadata = {bundle.HEADER: text, bundle.DIGEST: bundle._digest(text, contents.weights)}
+    (tmp_path / "old").write_bytes(safetensors.torch.save(contents.weights, metadata=metadata))
+    model = load(tmp_path / "old").model_
+    assert model.spending == {}
+    for k in (5.0, 11.3, 30.0):
+        assert model.rule(AverageCost(k), model.costs()) == AverageCost(k).resolve(lambda: clinic.frontier_)

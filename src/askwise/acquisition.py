@@ -197,7 +197,7 @@ class Walk:
     def _settled(self, exact: Policy, step: Step) -> Step:
         """The same step, with choices between nearly equal values made by the exact policy."""
         second = step.values.scatter(1, step.choice[:, None], -math.inf).amax(1)
-        index = ((second >= step.best * (1 - NEAR)) & (second > -math.inf)).nonzero()[:, 0]
+        index = ((second >= step.best - NEAR * step.best.abs()) & (second > -math.inf)).nonzero()[:, 0]
         if not len(index):
             return step
         rows = self.rows.take(index)

@@ -25,7 +25,8 @@ class Dropout(nn.Module):
             return F.dropout(x, self.p)
         draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
         bits = draws.view(torch.int8)[: x.numel()].view(x.shape)
-        lost = round(self.p * 256)
+        # Of 256 at least one stays, or there would be nothing to scale.
+        lost = min(round(self.p * 256), 255)
         # Numbers, not truths: torch multiplies by truths at a fifth of the speed.
         keep = bits.to(x.dtype).ge_(lost - 128).mul_(256 / (256 - lost))
         return x * keep

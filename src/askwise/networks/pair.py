@@ -47,7 +47,8 @@ class SeparateNetworks(Networks):
 
     @property
     def first_layers(self) -> list[nn.Linear]:
-        if isinstance(self.predictor, Mlp) and isinstance(self.value, Mlp):
+        # Exactly these: a class made from one of them may compute something else from the same layers.
+        if type(self.predictor) is Mlp and type(self.value) is Mlp:
             return [self.predictor.first, self.value.first]
         return []
 
@@ -76,7 +77,7 @@ class SharedNetworks(Networks):
 
     @property
     def first_layers(self) -> list[nn.Linear]:
-        return [self.trunk.first] if isinstance(self.trunk, MlpTrunk) else []
+        return [self.trunk.first] if type(self.trunk) is MlpTrunk else []
 
     def onward(self, first: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         assert isinstance(self.trunk, MlpTrunk)

@@ -52,6 +52,7 @@ class Training:
     prepare: Callable[[Rows], Rows] = lambda rows: rows
     stages: list[str] = field(default_factory=list)
     history: list[dict[str, float | str]] = field(default_factory=list)
+    recordable: bool = True
 
     @property
     def device(self) -> torch.device:
@@ -89,7 +90,10 @@ class Training:
             self.policy.train()
             update.total.zero_()
             for b, (rows, weight) in enumerate(shuffled(self.train, per_epoch, batch_size, self.device)):
-                learn = learn or fastest(update, rows, weight)
+                if learn is None:
+                    learn = fastest(update, rows, weight) if self.recordable else update
+                    # What could not be recorded in one stage is not tried, and told, again in the next.
+                    self.recordable = learn is not update
                 learn(rows, weight)
                 if self.report is not None and time.monotonic() - told > SECONDS_UNTOLD:
                     told = time.monotonic()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -13,7 +14,6 @@ from askwise.features import Rows
 from askwise.training.update import Update
 
 Learn = Callable[[Rows, Tensor], None]
-WARM_UPS = 3
 
 
 def fastest(update: Update, rows: Rows, weight: Tensor) -> Learn:
@@ -24,7 +24,7 @@ def fastest(update: Update, rows: Rows, weight: Tensor) -> Learn:
     try:
         return Recording(update, rows, weight)
     except RuntimeError as error:
-        torch.cuda.synchronize()
+        _end_drawing_for_graphs(update.device)
         warnings.warn(
             "this training can't be recorded as a CUDA graph, so it runs step by step, which is slower. A network that "
             f"looks at its data on the host, or makes tensors of changing shapes, does that: {_first_line(error)}",
@@ -46,7 +46,9 @@ class Recording:
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            for _ in range(WARM_UPS):
+            # The first time, things are set up that may make the host wait.
+            update(self.rows, self.weight)
+            with _host_must_not_wait():
                 update(self.rows, self.weight)
         torch.cuda.current_stream().wait_stream(stream)
         update.optimiser.zero_grad(set_to_none=True)
@@ -58,6 +60,24 @@ class Recording:
         self.rows.copy_(rows)
         self.weight.copy_(weight, non_blocking=True)
         self.graph.replay()
+
+
+@contextmanager
+def _host_must_not_wait() -> Iterator[None]:
+    """Raise where an operation waits for the device: better found here than in the midst of a recording."""
+    before = torch.cuda.get_sync_debug_mode()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode(before)
+
+
+def _end_drawing_for_graphs(device: torch.device) -> None:
+    """Give a device fresh random numbers: where a recording breaks off, the old ones go on waiting for its graph."""
+    torch.cuda.synchronize(device)
+    draws = torch.cuda.default_generators[torch.cuda.current_device() if device.index is None else device.index]
+    draws.graphsafe_set_state(torch.Generator(device).graphsafe_get_state())
 
 
 class _State:

@@ -1,0 +1,181 @@
+"""Time and memory against rows, groups, classes and steps: synthetic tables, one thread, each varied alone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from askwise import Budget, DimeClassifier
+from askwise.features import Rows
+from askwise.policy import Policy
+from askwise.tasks import Task
+from askwise.training.loop import Training, threads
+from common import Table, cpu_seconds, write_results
+
+MIB = 2**20
+EPOCHS, REPEATS = 4, 3
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a task is."""
+
+    rows: int = 4000
+    groups: int = 32
+    classes: int = 4
+    steps: int = 16
+
+
+BASE = Size()
+VARIED = {
+    "rows": (2000, 4000, 8000, 16_000, 32_000),
+    "groups": (16, 32, 64, 128, 256),
+    "classes": (2, 4, 8, 16, 32),
+    "steps": (4, 8, 16, 32),
+}
+# What is measured, and how it is called in the picture.
+MEASURED = {
+    "joint epoch, CPU s": ("a joint epoch of training", "s", "#0072B2", "o"),
+    "rollout, µs a row": ("a row's rollout", "µs", "#E69F00", "s"),
+    "training, MiB": ("memory of training, beyond the data", "MiB", "#009E73", "^"),
+}
+
+
+def make(size: Size) -> tuple[np.ndarray, np.ndarray]:
+    """A table of normal columns, and the nearest of some random points as the class of each row."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((size.rows, size.groups), dtype=np.float32)
+    y = (x @ rng.standard_normal((size.groups, size.classes), dtype=np.float32)).argmax(1)
+    return x, y
+
+
+def forget_peak() -> None:
+    """Have Linux note the peak of memory anew, from what is in use now."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak() -> float:
+    """The most memory in use since then, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+class Measured(DimeClassifier):
+    """A classifier that notes what its training takes beyond the rows, which are there before."""
+
+    def train(self, policy: Policy, training: Training, task: Task) -> None:
+        forget_peak()
+        before = peak()
+        super().train(policy, training, task)
+        self.training_mib_ = peak() - before
+        self.data_mib_ = sum(part.nbytes for rows in (training.train, training.val) for part in rows.parts) / MIB
+
+
+def measure(size: Size) -> dict[str, float]:
+    """The figures of one size; in a process of its own, or an earlier peak of memory would hide this one."""
+    # Once before, on a few rows: what libraries keep for themselves from their first use on is not training's.
+    fit(replace(size, rows=200, steps=1), epochs=1)
+    model, epoch = fit(size, epochs=EPOCHS)
+    rows = model.encode(make(size)[0])
+    with threads(1):
+        rollouts = [cpu_seconds(lambda: roll(model, rows, size))[1] for _ in range(REPEATS)]
+    micros = 1e6 * min(rollouts) / size.rows
+    return {**dict(zip(MEASURED, (epoch, micros, model.training_mib_), strict=True)), "data, MiB": model.data_mib_}
+
+
+def fit(size: Size, epochs: int) -> tuple[Measured, float]:
+    """A model, and the median CPU seconds of its joint epochs, their validation included, the first left out."""
+    ends: dict[int, float] = {}
+
+    def note(progress: Any) -> None:
+        if progress.stage == "joint":
+            ends[progress.epoch] = time.process_time()
+
+    # Batches of one size throughout: by default they grow with small tables.
+    fixed = {"batch_size": 256, "dropout": 0.2, "patience": epochs, "random_state": 0, "device": "cpu"}
+    model = Measured(max_steps=size.steps, pretrain_epochs=1, epochs=epochs, **fixed)
+    model.fit(*make(size), progress=note)
+    return model, float(np.median(np.diff(list(ends.values())))) if epochs > 1 else 0.0
+
+
+def roll(model: Measured, rows: Rows, size: Size) -> None:
+    model.model_.acquire(rows, Budget(size.steps))
+
+
+def slope(x: pd.Series, y: pd.Series) -> float:
+    """Of a line through the logarithms: 1 where twice as much takes twice as much."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def draw(frames: dict[str, pd.DataFrame], path: Path) -> None:
+    """A panel for each thing varied: everything in multiples of what the base takes."""
+    figure = Figure(figsize=(11, 3.6), layout="constrained")
+    panels = figure.subplots(1, len(frames), sharey=True)
+    for axes, (varied, frame) in zip(panels, frames.items(), strict=True):
+        base = frame[frame[varied] == getattr(BASE, varied)].iloc[0]
+        sizes = frame[varied]
+        axes.plot(sizes, sizes / base[varied], ":", color="0.5", lw=1.2, label="in proportion")
+        for name, (label, unit, colour, marker) in MEASURED.items():
+            text = f"{label}: {base[name]:.2g} {unit}" if base[name] < 1 else f"{label}: {base[name]:.0f} {unit}"
+            axes.plot(sizes, frame[name] / base[name], marker=marker, color=colour, lw=1.8, ms=5, label=text)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log", base=2)
+        axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
+        axes.minorticks_off()
+        axes.set_xlabel(varied)
+        axes.grid(alpha=0.3)
+    ticks = [2.0**k for k in range(-3, 4)]
+    panels[0].set_yticks(ticks, ["1/8", "1/4", "1/2", "1", "2", "4", "8"])
+    panels[0].set_ylim(1 / 8, 10)
+    panels[0].set_ylabel("times the base")
+    title = f"Base: {BASE.rows:,} rows, {BASE.groups} groups, {BASE.classes} classes, {BASE.steps} steps, which take"
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles[1:] + handles[:1], labels[1:] + labels[:1], loc="outside upper center", ncols=4, frameon=False,
+        title=title,
+    )  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", type=json.loads, help="JSON of one size: print its figures; how each is measured")
+    parser.add_argument("--picture", type=Path, help="where to draw all of it")
+    parser.add_argument("--out", default="benchmarks/out")
+    args = parser.parse_args()
+    if args.only is not None:
+        print(json.dumps(measure(Size(**args.only))))
+        return
+    sizes = dict.fromkeys(replace(BASE, **{varied: n}) for varied, values in VARIED.items() for n in values)
+    table = Table([*asdict(BASE), *MEASURED, "data, MiB"])
+    found: dict[Size, dict[str, float]] = {}
+    for size in sizes:
+        command = [sys.executable, __file__, "--only", json.dumps(asdict(size))]
+        found[size] = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+        table.add([*asdict(size).values(), *found[size].values()])
+    frames = {
+        varied: pd.DataFrame([{varied: n, **found[replace(BASE, **{varied: n})]} for n in values])
+        for varied, values in VARIED.items()
+    }
+    slopes = Table(["log-log slope in", *MEASURED])
+    for varied, frame in frames.items():
+        slopes.add([varied, *(slope(frame[varied], frame[name]) for name in MEASURED)])
+    print(table, slopes, sep="\n\n")
+    write_results(args.out, "scaling", table, slopes={"columns": slopes.columns, "rows": slopes.rows})
+    if args.picture is not None:
+        draw(frames, args.picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""What a batch changes, and how often."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from askwise import DimeClassifier
+from askwise.features import FeatureSpace, Rows
+from askwise.methods.dime import JointObjective
+from askwise.tasks import Classification
+from askwise.training.loop import even_batches
+from askwise.training.recording import fastest
+from askwise.training.update import Plan, Update, aside, cosine
+
+CPU = torch.device("cpu")
+PLAN = Plan(epochs=4, batch_size=8, learning_rate=0.05, weight_decay=0.01)
+
+
+class Parts:
+    """Cross entropy of a linear layer on so many parts of a batch, one after the other; keeps what it saw."""
+
+    def __init__(self, policy, n_parts=1):
+        self.policy, self.n_parts = policy, n_parts
+        self.progress, self.weights = [], []
+
+    def losses(self, rows, weight, progress):
+        self.progress.append(progress.item())
+        for part in torch.arange(len(rows)).chunk(self.n_parts):
+            self.weights.append(self.policy.weight.detach().clone())
+            losses = nn.functional.cross_entropy(self.policy(rows.x[part]), rows.y[part], reduction="none")
+            yield (losses * weight[part]).sum() / weight[part].sum()
+
+
+def make_update(n_parts=1, plan=PLAN, n_batches=20, prepare=lambda rows: rows):
+    torch.manual_seed(0)
+    policy = nn.Linear(3, 2)
+    objective = Parts(policy, n_parts)
+    return Update(policy, objective, plan, n_batches, prepare, CPU), objective
+
+
+def batch_of(n=8, seed=0):
+    x = torch.randn(n, 3, generator=torch.Generator().manual_seed(seed))
+    present = torch.ones(n, 3, dtype=torch.bool)
+    return Rows(x, present, present, (x.sum(1) > 0).long()), torch.ones(n)
+
+
+def n_steps(update):
+    return {int(state["step"]) for state in update.optimiser.state.values()}
+
+
+def test_a_batch_takes_one_step_at_the_rate_of_its_progress():
+    update, objective = make_update()
+    for i in range(20):
+        update(*batch_of(seed=i))
+        assert update.rate.item() == pytest.approx(0.05 * 0.5 * (1 + math.cos(math.pi * i / 20)), abs=1e-8)
+    assert objective.progress == pytest.approx([i / 20 for i in range(20)])
+    assert update.done.item() == 20
+    assert n_steps(update) == {20}
+
+
+def test_a_batch_changes_the_weights_as_a_plain_step_of_adamw_does():
+    update, _ = make_update()
+    torch.manual_seed(0)
+    layer = nn.Linear(3, 2)
+    optimiser = torch.optim.AdamW(layer.parameters(), lr=0.05, weight_decay=0.01)
+    total = 0.0
+    for i in range(5):
+        rows, weight = batch_of(seed=i)
+        update(rows, weight)
+        optimiser.param_groups[0]["lr"] = 0.05 * cosine(torch.tensor(i / 20)).item()
+        loss = nn.functional.cross_entropy(layer(rows.x), rows.y)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        total += loss.item()
+    assert torch.allclose(update.policy.weight, layer.weight, atol=1e-6)
+    assert torch.allclose(update.policy.bias, layer.bias, atol=1e-6)
+    assert update.total.item() == pytest.approx(total, rel=1e-5)
+
+
+def test_several_losses_are_several_steps_and_one_batch_of_progress():
+    update, objective = make_update(n_parts=4)
+    update(*batch_of())
+    update(*batch_of(seed=1))
+    assert n_steps(update) == {8}
+    assert update.done.item() == 2
+    assert objective.progress == pytest.approx([0, 1 / 20])
+    # Each loss is computed with the weights that the one before has left.
+    assert len({tuple(weight.flatten().tolist()) for weight in objective.weights}) == 8
+
+
+def test_the_total_is_the_mean_of_a_batchs_losses():
+    rows, weight = batch_of()
+    update, _ = make_update(n_parts=2, plan=Plan(4, 8, learning_rate=0.0))
+    update(rows, weight)
+    both = nn.functional.cross_entropy(update.policy(rows.x), rows.y)
+    assert update.total.item() == pytest.approx(both.item())
+    update(rows, weight)
+    assert update.total.item() == pytest.approx(2 * both.item())
+
+
+@pytest.mark.parametrize("n_parts", [1, 3])
+def test_the_average_is_a_running_mean_that_forgets_its_start(n_parts):
+    """After t batches the decay is (1 + t) / (10 + t), and never above what the plan says."""
+    update, objective = make_update(n_parts, plan=Plan(4, 8, 0.05, averaging=0.3))
+    average = update.policy.weight.detach().clone()
+    for t in range(12):
+        update(*batch_of(n=9, seed=t))
+        after = [*objective.weights[n_parts * t + 1 :], update.policy.weight.detach()]
+        decay = min((1 + t) / (10 + t), 0.3)
+        for weight in after:
+            average = decay * average + (1 - decay) * weight
+    place = [p is update.policy.weight for p in update.parameters].index(True)
+    assert torch.allclose(update.average[place], average, atol=1e-6)
+    assert not torch.allclose(update.average[place], update.policy.weight, atol=1e-6)
+
+
+def test_weights_that_are_frozen_are_left_out():
+    policy = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    policy[0].requires_grad_(False)
+    update = Update(policy, Parts(policy), PLAN, 20, lambda rows: rows, CPU)
+    assert [p.shape for p in update.average] == [p.shape for p in update.parameters] == [(2, 4), (2,)]
+
+
+def test_each_batch_is_prepared_before_it_is_learnt_from():
+    seen = []
+    update, _ = make_update(prepare=lambda rows: seen.append(len(rows)) or rows.take(slice(0, 4)))
+    update(batch_of()[0], torch.ones(4))
+    assert seen == [8]
+
+
+def test_an_update_that_is_taken_up_again_goes_on_as_if_never_broken_off():
+    unbroken, _ = make_update()
+    for i in range(12):
+        unbroken(*batch_of(seed=i))
+    first, _ = make_update()
+    for i in range(7):
+        first(*batch_of(seed=i))
+    again, objective = make_update()
+    again.policy.load_state_dict(first.policy.state_dict())
+    again.optimiser.load_state_dict(first.optimiser.state_dict())
+    for mine, theirs in zip(again.average, first.average, strict=True):
+        mine.copy_(theirs)
+    again.go_on_from(7)
+    assert again.done.item() == 7
+    assert all(group["lr"] is again.rate for group in again.optimiser.param_groups)
+    for i in range(7, 12):
+        again(*batch_of(seed=i))
+    assert objective.progress == pytest.approx([i / 20 for i in range(7, 12)])
+    assert n_steps(again) == {12}
+    assert torch.equal(again.policy.weight, unbroken.policy.weight)
+    assert all(torch.equal(a, b) for a, b in zip(again.average, unbroken.average, strict=True))
+
+
+def test_on_a_cpu_an_update_runs_as_it_is_and_trying_it_changes_nothing():
+    update, objective = make_update()
+    before = update.policy.weight.detach().clone()
+    assert fastest(update, *batch_of()) is update
+    assert not objective.progress
+    assert torch.equal(update.policy.weight, before)
+
+
+# Looking aside
+
+
+def test_what_is_looked_up_aside_has_no_gradient_and_what_follows_has():
+    layer, x = nn.Linear(3, 2), torch.randn(5, 3)
+    loss = layer(x).sum()
+    with aside():
+        looked_up = layer(x)
+        assert not looked_up.requires_grad
+    assert torch.is_grad_enabled()
+    (loss + (layer(x) * looked_up).sum()).backward()
+    expected = 5 + looked_up.sum(0)
+    assert torch.allclose(layer.bias.grad, expected)
+
+
+def test_gradients_are_back_also_after_an_error_aside():
+    with pytest.raises(KeyError), aside():
+        raise KeyError
+    assert torch.is_grad_enabled()
+
+
+def test_weights_rounded_aside_are_rounded_anew_for_the_loss():
+    """In reduced precision torch may keep rounded weights for the next product: those from aside have no gradient."""
+    layer, x = nn.Linear(3, 2), torch.randn(5, 3)
+    with torch.autocast("cpu", torch.bfloat16):
+        with aside():
+            layer(x)
+        layer(x).float().sum().backward()
+    assert layer.weight.grad is not None
+    assert layer.weight.grad.abs().sum() > 0
+
+
+# Joint training in parts
+
+SPACE = FeatureSpace(("a", "b", "c", "d"), (1.0,) * 4, (0, 1, 2, 3), (0, 1, 2, 3))
+
+
+class Noted(JointObjective):
+    """Keeps the parts of a batch that it learns from."""
+
+    def _loss(self, rows, weight, known, choice, asked):
+        self.parts = [*getattr(self, "parts", []), (rows, weight, known, choice, asked)]
+        return super()._loss(rows, weight, known, choice, asked)
+
+
+def joint(rows_per_update):
+    torch.manual_seed(0)
+    task = Classification((0, 1))
+    policy = DimeClassifier(hidden=8, dropout=0.0).build(SPACE, task)
+    return Noted(policy, task, torch.ones(4), n_steps=3, epsilon=0.5, rows_per_update=rows_per_update)
+
+
+def joint_rows(n):
+    present = torch.rand(n, 4, generator=torch.Generator().manual_seed(1)) < 0.8
+    x = torch.arange(1.0, 4 * n + 1).view(n, 4) / n * present
+    return Rows(x, present, present, torch.arange(n) % 2)
+
+
+@pytest.mark.parametrize(("n", "rows_per_update"), [(12, 4), (10, 4), (10, 3), (9, 100), (9, 1), (7, None)])
+def test_the_parts_of_a_joint_batch_cover_every_row_once(n, rows_per_update):
+    objective, rows, weight = joint(rows_per_update), joint_rows(n), torch.arange(1.0, n + 1)
+    n_losses = len(list(objective.losses(rows, weight, torch.tensor(0.0))))
+    assert n_losses == even_batches(n, rows_per_update or n)[0]
+    sizes = [len(part[0]) for part in objective.parts]
+    assert max(sizes) <= (rows_per_update or n)
+    assert torch.equal(torch.cat([part[0].x for part in objective.parts]), rows.x)
+    assert torch.equal(torch.cat([part[0].y for part in objective.parts]), rows.y)
+    assert torch.equal(torch.cat([part[1] for part in objective.parts]), weight)
+
+
+def test_each_part_has_the_states_of_its_own_rows():
+    objective, rows = joint(4), joint_rows(10)
+    list(objective.losses(rows, torch.ones(10), torch.tensor(0.0)))
+    for part, _, known, choice, asked in objective.parts:
+        assert not (known & ~part.available).any()
+        # The walk of a row goes on until everything available is known, or its steps are over.
+        assert torch.equal(asked[:3].sum(0), part.available.sum(1).clamp_max(3))
+        led = known[1:4] & ~known[:3]
+        assert torch.equal(led.any(2), asked[:3])
+        assert torch.equal(led.int().argmax(2)[asked[:3]], choice[:3][asked[:3]])
+
+
+def test_one_walk_serves_all_parts_of_a_batch():
+    objective, rows = joint(3), joint_rows(12)
+    walks = []
+    track = objective.policy.track
+    objective.policy.track = lambda rows: walks.append(len(rows)) or track(rows)
+    update = Update(objective.policy, objective, Plan(1, 12), 5, lambda rows: rows, CPU)
+    update(rows, torch.ones(12))
+    assert walks == [12]
+    assert n_steps(update) == {4}
