@@ -216,8 +216,8 @@ def cut(trace, row, rule=0):
     """A row's trace up to where a rule stopped it: outputs, best, spent, choices, and the reason."""
     stop = trace.stops[rule]
     at = int(stop.at[row])
-    parts = (trace.outputs[: at + 1, row], trace.best[: at + 1, row], trace.spent[: at + 1, row], trace.choice[:at, row])
-    return *parts, stop.reason[row]
+    states = (part[: at + 1, row] for part in (trace.outputs, trace.best, trace.spent))
+    return *states, trace.choice[:at, row], stop.reason[row]
 
 
 def assert_same_up_to_the_stops(one, other, rows=None, n_rules=1):
@@ -280,7 +280,7 @@ def test_a_row_leaves_only_when_every_rule_has_stopped_it():
 
 
 def many_questions():
-    """A policy with 48 groups worth nearly the same, float32 and float64, and rows of which some entries are missing."""
+    """A policy whose 48 groups are worth nearly the same, the same in float64, and rows with holes."""
     space = FeatureSpace(tuple(map(str, range(48))), (1.0,) * 48, tuple(range(48)), tuple(range(48)))
     torch.manual_seed(0)
     policy = DimeClassifier(hidden=32).build(space, Classification((0, 1, 2))).eval()
@@ -345,7 +345,7 @@ def test_where_the_budget_is_spent_scores_are_not_computed_and_nothing_changes(m
     present = [[1, 1, 1, 1, 1]] * 4 + [[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
     saving, asking = ByRow(scores, costs), ByRow(scores, costs)
     found = saving.roll(Budget(3), present)
-    monkeypatch.setattr(Walk, "_anything_allowed", lambda _: True)
+    monkeypatch.setattr(Walk, "_anything_allowed", lambda *_: True)
     expected = asking.roll(Budget(3), present)
     assert [scored for _, scored in saving.calls] == [True] * (len(saving.calls) - 1) + [False]
     assert all(scored for _, scored in asking.calls)

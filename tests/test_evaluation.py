@@ -7,12 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import safetensors.torch
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from askwise import AskwiseError, AverageCost, Budget, Confidence, Penalty, bundle, load
 from askwise import evaluation as ev
+from askwise.acquisition import rollout
+from askwise.features import Rows
 from askwise.tasks import Classification, Regression
 
 
@@ -294,6 +297,17 @@ def test_the_spending_table_of_one_row_has_its_steps(flowers, iris):
     found = model.spending[model.costs()]["mean_cost"].tolist()
     assert (found[0], found[-1]) == (0, 4)
     assert set(found) <= {0, 1, 2, 3, 4}
+
+
+def test_a_penalty_of_nothing_goes_on_where_nothing_is_gained(table_policy):
+    """Each row asks group 0, worth 2, then what is worth nothing; the second row has one group less."""
+    present = torch.tensor([[True, True, True], [True, False, True]])
+    rows, rules = Rows(torch.zeros(2, 3), present, present), [None, Penalty(0.0)]
+    trace = rollout(table_policy([1, 1, 1], [2.0, 0.0, -1.0]), rows, torch.ones(3), rules)
+    penalties, stops = ev._penalties(trace, 20)
+    assert penalties[-1] == 0
+    assert stops[-1].tolist() == trace.stops[1].at.tolist() == [3, 2]
+    assert stops[0].tolist() == [0, 0]
 
 
 def test_average_cost_is_looked_up_in_the_spending_table(keeping):

@@ -18,7 +18,7 @@ from askwise.policy import Belief, Policy
 from askwise.tasks import entropy
 
 NOTHING_LEFT = "nothing-left"
-# Rows that have stopped leave a batch once they are a fifth of it: copying the others takes time too.
+# Rows that have stopped leave a batch once they are more than a fifth of it: copying the others takes time too.
 MOST_STANDING = 0.8
 # Values nearer to each other than this share of them may change places by the rounding of float32.
 NEAR = 1e-5
@@ -77,7 +77,8 @@ class Step:
 
     @property
     def spent_next(self) -> Tensor:
-        return self.spent + self.costs[self.choice] * self.can_ask
+        cost = self.costs[0] if uniform(self.costs) else self.costs[self.choice]
+        return self.spent + cost * self.can_ask
 
 
 class StoppingRule(Protocol):
@@ -106,10 +107,19 @@ def propose(
 
     Exact ties go to the cheaper group, then to the first.
     """
-    xp = namespace(known)
+    open_, candidates = askable(known, available, spent, costs, rule)
+    return _chosen(policy, belief, known, open_, candidates, spent, costs)
+
+
+def askable(known: Any, available: Any, spent: Any, costs: Any, rule: StoppingRule | None) -> tuple[Any, Any]:
+    """The open groups, and those of them that the rule allows to be paid, (batch, groups) each."""
     open_ = available & ~known
     allows = getattr(rule, "allows", None)
-    candidates = open_ if allows is None else open_ & allows(spent, costs)
+    return open_, open_ if allows is None else open_ & allows(spent, costs)
+
+
+def _chosen(policy: Policy, belief: Belief, known: Any, open_: Any, candidates: Any, spent: Any, costs: Any) -> Step:
+    xp = namespace(known)
     values = xp.where(candidates, price(policy, belief.scores, costs), -math.inf)
     best, choice = largest(values)
     if not uniform(costs):
@@ -176,34 +186,28 @@ class Walk:
 
     def step(self) -> Step:
         """Where the rows stand now."""
-        scores = self._anything_allowed()
+        open_, candidates = askable(self.known, self.rows.available, self.spent, self.costs, self.rule)
+        scores = self._anything_allowed(candidates)
         belief = self.tracker.belief(self.known, scores)
         if not scores:
             belief = Belief(belief.outputs, belief.outputs.new_zeros(()).expand(self.known.shape))
-        step = self._propose(self.policy, belief, slice(None))
-        return step if self.exact is None else self._settled(self.exact, step)
+        step = _chosen(self.policy, belief, self.known, open_, candidates, self.spent, self.costs)
+        return step if self.exact is None or not scores else self._settled(self.exact, step)
 
-    def _anything_allowed(self) -> bool:
+    def _anything_allowed(self, candidates: Tensor) -> bool:
         """Whether any row may ask anything: where a budget is spent, scores would be computed for nothing."""
-        allows = getattr(self.rule, "allows", None)
-        if allows is None:
-            return True
-        return bool(any_in_row(self.rows.available & ~self.known & allows(self.spent, self.costs)).any())
-
-    def _propose(self, policy: Policy, belief: Belief, index: Tensor | slice) -> Step:
-        known, available, spent = self.known[index], self.rows.available[index], self.spent[index]
-        return propose(policy, belief, known, available, spent, self.costs, self.rule)
+        return not hasattr(self.rule, "allows") or bool(any_in_row(candidates).any())
 
     def _settled(self, exact: Policy, step: Step) -> Step:
         """The same step, with choices between nearly equal values made by the exact policy."""
         second = step.values.scatter(1, step.choice[:, None], -math.inf).amax(1)
-        index = ((second >= step.best - NEAR * step.best.abs()) & (second > -math.inf)).nonzero()[:, 0]
+        index = (step.best - second <= NEAR * step.best.abs()).nonzero()[:, 0]
         if not len(index):
             return step
-        rows = self.rows.take(index)
-        belief = exact(rows.x.double(), exact.mask(self.known[index], rows.present))
-        choice = self._propose(exact, belief, index).choice
-        return replace(step, choice=step.choice.index_copy(0, index, choice))
+        rows, known = self.rows.take(index), self.known[index]
+        belief = exact(rows.x.double(), exact.mask(known, rows.present))
+        again = propose(exact, belief, known, rows.available, self.spent[index], self.costs, self.rule)
+        return replace(step, choice=step.choice.index_copy(0, index, again.choice))
 
     def go_on(self, step: Step) -> None:
         """Ask what the step chose."""
@@ -248,8 +252,8 @@ class Stop:
 class Trace:
     """A rollout, and where each rule cut it.
 
-    outputs (steps + 1, rows, n_outputs); spent, best (steps + 1, rows); choice (steps, rows; -1 = none). A row that
-    every rule has stopped stays as it was.
+    outputs (steps + 1, rows, n_outputs); spent, best (steps + 1, rows); choice (steps, rows; -1 = none). Of a row that
+    every rule has stopped, what comes later means nothing.
     """
 
     outputs: Tensor
@@ -279,11 +283,11 @@ def _roll(
 ) -> Trace:
     n_groups = rows.available.shape[1]
     log: dict[str, list[Tensor]] = {"outputs": [], "spent": [], "best": [], "choice": []}
-    at = torch.full((len(rules), len(rows)), n_groups, device=rows.x.device)
-    why = torch.full_like(at, -1)
-    names: list[list[str]] = [[] for _ in rules]
     path = Walk(policy, rows, costs, walked_by, exact)
-    here = torch.arange(len(rows), device=rows.x.device)
+    # Where and why each rule (first dimension) stops each row; for all rows, and for those still here.
+    all_at = torch.full((len(rules), len(rows)), n_groups, device=rows.x.device)
+    all_why = torch.full_like(all_at, -1)
+    at, why, here = all_at, all_why, torch.arange(len(rows), device=rows.x.device)
 
     def note(name: str, values: Tensor, before: Tensor | None) -> None:
         """Keep the values of all rows; those that have left the walk stay as they were `before`."""
@@ -291,30 +295,32 @@ def _roll(
 
     for t in range(n_groups + 1):
         step = path.step()
-        going = torch.zeros(len(here), dtype=torch.bool, device=here.device)
-        for r, rule in enumerate(rules):
-            reason, names[r] = reasons(rule, step)
-            now = (why[r, here] < 0) & (reason >= 0)
-            at[r, here] = torch.where(now, t, at[r, here])
-            why[r, here] = torch.where(now, reason, why[r, here])
-            going |= why[r, here] < 0
+        found = [reasons(rule, step) for rule in rules]
+        reason = torch.stack([index for index, _ in found])
+        now = (why < 0) & (reason >= 0)
+        at, why = torch.where(now, t, at), torch.where(now, reason, why)
+        going = why.amin(0) < 0
         for name, values in (("outputs", step.belief.outputs), ("spent", step.spent), ("best", step.best)):
             note(name, values, log[name][-1] if t else None)
         n_going = int(going.sum())
-        if not n_going:
-            break
-        note("choice", torch.where(going & step.can_ask, step.choice, -1), torch.full_like(at[0], -1))
-        path.go_on(step)
-        if n_going < MOST_STANDING * len(here):
+        if n_going:
+            note("choice", torch.where(going & step.can_ask, step.choice, -1), torch.full_like(all_at[0], -1))
+            path.go_on(step)
+        if not n_going or n_going < MOST_STANDING * len(here):
+            all_at, all_why = all_at.index_copy(1, here, at), all_why.index_copy(1, here, why)
+            if not n_going:
+                break
             index = going.nonzero()[:, 0]
             path.keep(index)
-            here = here[index]
+            at, why, here = at[:, index], why[:, index], here[index]
     stops = tuple(
-        Stop(a, np.array(n, dtype=object)[w.numpy()]) for a, w, n in zip(at.cpu(), why.cpu(), names, strict=True)
+        Stop(a, np.array(names, dtype=object)[w.numpy()])
+        for a, w, (_, names) in zip(all_at.cpu(), all_why.cpu(), found, strict=True)
     )
     no_choice = torch.empty(0, len(rows), dtype=torch.int64)
-    found = {name: torch.stack(values).cpu() if values else no_choice for name, values in log.items()}
-    return Trace(**found, stops=stops)
+    return Trace(
+        **{name: torch.stack(values).cpu() if values else no_choice for name, values in log.items()}, stops=stops
+    )
 
 
 def _join(traces: Sequence[Trace]) -> Trace:

@@ -155,17 +155,19 @@ class Model:
 
     def acquisition(self, trace: Trace, stop: Stop, index: Any = None) -> Acquisition:
         outputs, spent, n_asked = trace.at(stop.at)
-        names = self.schema.space.names
-        at = stop.at.tolist()
-        choices = trace.choice.T.tolist()
-        order = [[names[g] for g in row[:n] if g >= 0] for row, n in zip(choices, at, strict=True)]
-        known = np.zeros((len(at), len(names)), dtype=bool)
-        for i, (row, n) in enumerate(zip(choices, at, strict=True)):
-            known[i, [g for g in row[:n] if g >= 0]] = True
+        names = np.array(self.schema.space.names, dtype=object)
+        choice = trace.choice.numpy().T
+        # A rule may hold a row where nothing can be asked: such a step asked nothing.
+        asked = (choice >= 0) & (np.arange(choice.shape[1]) < stop.at.numpy()[:, None])
+        row, step = np.nonzero(asked)
+        known = np.zeros((len(choice), len(names)), dtype=bool)
+        known[row, choice[row, step]] = True
+        each = np.split(names[choice[row, step]], np.cumsum(asked.sum(1))[:-1])
+        order = [part.tolist() for part in each]
         answer = self.task.decode(outputs)
         return Acquisition(
             order,
-            pd.DataFrame(known, columns=list(names), index=index),
+            pd.DataFrame(known, columns=names, index=index),
             spent.double().numpy(),
             n_asked.numpy(),
             stop.reason,

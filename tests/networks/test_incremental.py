@@ -65,7 +65,7 @@ def assert_same(ours, theirs, tolerance):
 
 @torch.no_grad()
 def assert_same_along_a_walk(policy, rows, tolerance, epsilon=0.3):
-    """Both trackers are led along one walk, partly random, to where nothing is left; rows are left behind on the way."""
+    """Both trackers are led along one walk, partly random, until nothing is left; rows are left behind."""
     ours, theirs = policy.track(rows), Tracker(policy, rows)
     assert type(ours) is FirstLayerTracker
     costs = torch.ones(policy.space.n_groups, dtype=rows.x.dtype)

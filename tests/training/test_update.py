@@ -106,14 +106,14 @@ def test_the_average_is_a_running_mean_that_forgets_its_start(n_parts):
     """After t batches the decay is (1 + t) / (10 + t), and never above what the plan says."""
     update, objective = make_update(n_parts, plan=Plan(4, 8, 0.05, averaging=0.3))
     average = update.policy.weight.detach().clone()
+    place = [p is update.policy.weight for p in update.parameters].index(True)
     for t in range(12):
         update(*batch_of(n=9, seed=t))
         after = [*objective.weights[n_parts * t + 1 :], update.policy.weight.detach()]
         decay = min((1 + t) / (10 + t), 0.3)
         for weight in after:
             average = decay * average + (1 - decay) * weight
-    place = [p is update.policy.weight for p in update.parameters].index(True)
-    assert torch.allclose(update.average[place], average, atol=1e-6)
+        assert torch.allclose(update.average[place], average, atol=1e-6)
     assert not torch.allclose(update.average[place], update.policy.weight, atol=1e-6)
 
 

@@ -7,6 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -124,7 +125,8 @@ class Method(BaseEstimator):
         seed = self._seed(rows)
         train, val, val_answers = self._split(schema, task, rows, answers, eval_set, split_by, seed)
         device = pick_device(self.device)
-        with threads(1 if device.type == "cpu" else None), own_draws(device, seed):
+        on_device = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+        with on_device, threads(1 if device.type == "cpu" else None), own_draws(device, seed):
             policy = self.build(schema.space, task)
             if self.stop is not None:
                 check_rule(self.stop, task, policy)

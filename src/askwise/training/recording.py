@@ -20,10 +20,12 @@ def fastest(update: Update, rows: Rows, weight: Tensor) -> Learn:
     """The update as it runs fastest on batches like this one: replayed on a GPU where it can be, else as it is."""
     if update.device.type != "cuda":
         return update
-    before = _State(update)
+    before, stream = _State(update), torch.cuda.current_stream()
     try:
         return Recording(update, rows, weight)
     except RuntimeError as error:
+        # A recording that breaks off leaves its own stream in place of this one.
+        torch.cuda.set_stream(stream)
         _end_drawing_for_graphs(update.device)
         warnings.warn(
             "this training can't be recorded as a CUDA graph, so it runs step by step, which is slower. A network that "
@@ -66,8 +68,11 @@ class Recording:
 def _host_must_not_wait() -> Iterator[None]:
     """Raise where an operation waits for the device: better found here than in the midst of a recording."""
     before = torch.cuda.get_sync_debug_mode()
-    torch.cuda.set_sync_debug_mode("error")
     try:
+        with warnings.catch_warnings():
+            # Torch says that it does not find all of them; the recording itself finds the rest.
+            warnings.simplefilter("ignore")
+            torch.cuda.set_sync_debug_mode("error")
         yield
     finally:
         torch.cuda.set_sync_debug_mode(before)
