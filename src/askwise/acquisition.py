@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from askwise.arrays import any_in_row, keep_memory, largest, like, namespace, uniform
+from askwise.arrays import among, any_in_row, both, keep_memory, largest, like, namespace, uniform
 from askwise.features import Rows, rows_at_once
 from askwise.policy import Belief, Policy
 from askwise.tasks import entropy
@@ -115,12 +115,12 @@ def askable(known: Any, available: Any, spent: Any, costs: Any, rule: StoppingRu
     """The open groups, and those of them that the rule allows to be paid, (batch, groups) each."""
     open_ = available & ~known
     allows = getattr(rule, "allows", None)
-    return open_, open_ if allows is None else open_ & allows(spent, costs)
+    return open_, open_ if allows is None else both(open_, allows(spent, costs))
 
 
 def _chosen(policy: Policy, belief: Belief, known: Any, open_: Any, candidates: Any, spent: Any, costs: Any) -> Step:
     xp = namespace(known)
-    values = xp.where(candidates, price(policy, belief.scores, costs), -math.inf)
+    values = among(price(policy, belief.scores, costs), candidates)
     best, choice = largest(values)
     if not uniform(costs):
         choice = xp.where(values == best[:, None], like(costs, values), math.inf).argmin(1)

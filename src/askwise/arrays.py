@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +40,21 @@ def cost_tensor(costs: Sequence[float], dtype: torch.dtype, device: torch.device
 def any_in_row(truths: Any) -> Any:
     """Which rows hold a truth; as bytes, since torch looks through truths at a fortieth of the speed."""
     return truths.view(torch.uint8).amax(1) > 0 if isinstance(truths, Tensor) else truths.any(1)
+
+
+def both(truths: Any, others: Any) -> Any:
+    """Where both are true; as bytes too, where one is broadcast."""
+    if isinstance(truths, Tensor):
+        return (truths.view(torch.uint8) & others.view(torch.uint8)).view(torch.bool)
+    return truths & others
+
+
+def among(values: Any, candidates: Any) -> Any:
+    """Finite values where they are candidates, -inf elsewhere."""
+    if isinstance(values, Tensor) and values.device.type == "cpu":
+        # 1 - 1/1 = 0 and 1 - 1/0 = -inf: less than half the time of choosing by truths.
+        return values + (1 - candidates.view(torch.int8).to(values.dtype).reciprocal_())
+    return namespace(values).where(candidates, values, -math.inf)
 
 
 def largest(values: Any) -> tuple[Any, Any]:

@@ -147,7 +147,11 @@ class ValueWarmUp:
 
     def validate(self, rows: Rows) -> Tensor:
         with own_draws(rows.x.device, seed=0):
-            gaps = [self._gaps(batch) for batch in rows.batches(8192) for _ in range(self.validation_draws)]
+            gaps = [
+                self._gaps(batch)
+                for batch in rows.batches(rows_at_once(rows.x.device))
+                for _ in range(self.validation_draws)
+            ]
         return torch.cat(gaps).mean()
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from askwise.acquisition import random_open
-from askwise.features import FeatureSpace, Rows
+from askwise.features import FeatureSpace, Rows, rows_at_once
 from askwise.policy import Policy
 from askwise.tasks import Task
 from askwise.training.draws import own_draws
@@ -81,7 +81,7 @@ class MaskedPrediction:
         assert rows.y is not None
         total = torch.zeros((), device=rows.x.device)
         with own_draws(rows.x.device, seed=0):
-            for batch in rows.batches(8192):
+            for batch in rows.batches(rows_at_once(rows.x.device)):
                 assert batch.y is not None
                 for _ in range(self.validation_masks):
                     mask = self.policy.mask(random_known(batch.available), batch.present)
