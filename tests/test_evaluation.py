@@ -304,10 +304,11 @@ def test_a_penalty_of_nothing_goes_on_where_nothing_is_gained(table_policy):
     present = torch.tensor([[True, True, True], [True, False, True]])
     rows, rules = Rows(torch.zeros(2, 3), present, present), [None, Penalty(0.0)]
     trace = rollout(table_policy([1, 1, 1], [2.0, 0.0, -1.0]), rows, torch.ones(3), rules)
-    penalties, stops = ev._penalties(trace, 20)
+    penalties = ev._grid(trace.best.numpy(), trace.spent.numpy(), 20)
+    stops = np.array(list(ev._stops(trace, penalties)))
     assert penalties[-1] == 0
-    assert stops[-1].tolist() == trace.stops[1].at.tolist() == [3, 2]
-    assert stops[0].tolist() == [0, 0]
+    assert stops[:, -1].tolist() == trace.stops[1].at.tolist() == [3, 2]
+    assert stops[:, 0].tolist() == [0, 0]
 
 
 def test_average_cost_is_looked_up_in_the_spending_table(keeping):
@@ -339,3 +340,16 @@ def test_a_bundle_from_before_there_was_a_spending_table_still_knows_average_cos
     assert model.spending == {}
     for k in (5.0, 11.3, 30.0):
         assert model.rule(AverageCost(k), model.costs()) == AverageCost(k).resolve(lambda: clinic.frontier_)
+
+
+def test_predictions_that_differ_in_the_last_bits_of_float32_are_ties():
+    same = np.array([0.3, 0.3 * (1 + 1e-8), 0.3 * (1 - 1e-8), 0.3])
+    proba = np.stack([1 - same, same], axis=1)
+    assert ev.auroc(proba, np.array([0, 1, 0, 1]), np.ones((1, 4)))[0] == 0.5
+
+
+def test_small_probabilities_keep_their_order():
+    """Of a rare event, all of them are below a millionth."""
+    score = np.arange(1, 9) * 1e-8
+    proba = np.stack([1 - score, score], axis=1)
+    assert ev.auroc(proba, np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.ones((1, 8)))[0] == 1

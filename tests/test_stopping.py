@@ -286,3 +286,53 @@ def test_average_cost_works_on_a_regression_in_squared_units(progression, diabet
 def test_confidence_check_knows_the_task(table_policy):
     with pytest.raises(AskwiseError):
         check_rule(Confidence(1), Regression(0.0, 1.0), table_policy([1], [1]))
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-12, 1e-8, 1e-7, 1e-6])
+@pytest.mark.parametrize("rule", ["penalty", "confidence"])
+def test_a_threshold_that_was_read_off_a_session_stops_a_batch_where_it_stops_a_session(clinic, new_cases, rule, shift):
+    X = new_cases[0].dropna().iloc[:20]
+    for i, (_, row) in enumerate(X.iterrows()):
+        known = {"age": row["age"]}
+        session = clinic.session(known=known)
+        session.tell("sex", row["sex"])
+        if rule == "penalty":
+            stop = Penalty(session.ask().value_per_cost * (1 - shift))
+        else:
+            p = np.array(list(session.prediction.proba.values()))
+            stop = Confidence(float(-(p * np.log(p)).sum()) * (1 + shift))
+        live = clinic.session(stop=stop, known=known)
+        while (question := live.ask()) is not None:
+            values = {c.name: row[c.name] for c in question.columns}
+            live.tell(question.name, values if len(values) > 1 else next(iter(values.values())))
+        assert live.asked == clinic.acquire(X.iloc[[i]], stop=stop).order[0]
+
+
+class Wrong(Rule):
+    name = "mine"
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def stops(self, step):
+        return self.answer(step)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (lambda step: (step.n_asked >= 2).long(), r"torch.int64 and shape \(\d+,\)"),
+        (lambda _: None, "NoneType"),
+        (lambda step: [False] * len(step.best), "list"),
+        (lambda step: step.values < 0.001, r"torch.bool and shape \(\d+, \d+\)"),
+    ],
+)
+def test_a_rule_that_answers_nonsense_gets_a_clear_error(clinic, new_cases, answer, told):
+    with pytest.raises(AskwiseError, match=rf"mine.stops\(step\) must give one bool for each row.*{told}"):
+        clinic.acquire(new_cases[0], stop=Wrong(answer))
+    with pytest.raises(AskwiseError, match="must give one bool"):
+        clinic.session(stop=Wrong(answer)).ask()
+
+
+def test_a_rule_may_answer_for_all_rows_at_once(clinic, new_cases):
+    assert set(clinic.acquire(new_cases[0], stop=Wrong(lambda _: True)).n_asked) == {0}

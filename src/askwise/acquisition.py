@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from askwise.arrays import among, any_in_row, both, keep_memory, largest, like, namespace, uniform
+from askwise.arrays import among, any_in_row, at_least_zero, both, keep_memory, largest, like, namespace, uniform
+from askwise.errors import AskwiseError
 from askwise.features import Rows, rows_at_once
 from askwise.policy import Belief, Policy
 from askwise.tasks import entropy
@@ -21,7 +22,7 @@ NOTHING_LEFT = "nothing-left"
 # Rows that have stopped leave a batch once they are more than a fifth of it: copying the others takes time too.
 MOST_STANDING = 0.8
 # Values nearer to each other than this share of them may change places by the rounding of float32.
-NEAR = 1e-5
+NEAR = 5e-5
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Step:
     known, open (batch, groups): answered; askable, that is neither known nor unavailable. spent (batch,).
     values (batch, groups): score per cost, -inf where it can't be asked or paid. best, choice (batch,): the largest
     value and its group; `can_ask` is False where nothing can be chosen. In a batch they are tensors; a session's step,
-    of one case, holds numpy arrays.
+    of one case, holds numpy arrays, but for rules of a user's own.
     """
 
     belief: Belief
@@ -82,7 +83,10 @@ class Step:
 
 
 class StoppingRule(Protocol):
-    """What a rule must have. `allows(spent, costs) -> (batch, groups)` is optional: which groups it lets one pay."""
+    """What a rule must have: it judges each case by itself, since those that have stopped leave the batch.
+
+    `allows(spent, costs)` is optional: which groups it lets one pay, (batch, groups), or (batch, 1) for all of them.
+    """
 
     def stops(self, step: Step) -> Tensor:
         """Which cases stop here, (batch,)."""
@@ -91,7 +95,7 @@ class StoppingRule(Protocol):
 
 def price(policy: Policy, scores: Any, costs: Any) -> Any:
     """Score per cost, never below 0, where scores are information; else the scores themselves."""
-    return namespace(scores).clip(scores, 0, None) / like(costs, scores) if policy.is_information else scores
+    return at_least_zero(scores) / like(costs, scores) if policy.is_information else scores
 
 
 def propose(
@@ -152,7 +156,7 @@ def walk(
     rule: StoppingRule | None = None,
     epsilon: Tensor | None = None,
 ) -> Iterator[Step]:
-    """The first `n_steps` steps of each row, asking the best group each time; no host synchronisation."""
+    """The first `n_steps` steps of each row, asking the best group each time. Without a rule, the host never waits."""
     path = Walk(policy, rows, costs, rule)
     order = None if epsilon is None else torch.rand(rows.available.shape, device=rows.x.device)
     for _ in range(n_steps):
@@ -173,12 +177,14 @@ class Walk:
         costs: Tensor,
         rule: StoppingRule | None = None,
         exact: Policy | None = None,
+        judges: Sequence[StoppingRule | None] = (),
     ) -> None:
         self.policy = policy
         self.rows = rows
         self.costs = costs
         self.rule = rule
         self.exact = exact
+        self.judges = [part for judge in judges for part in parts_of(judge) if hasattr(part, "near")]
         self.known = torch.zeros_like(rows.available)
         # Money in the precision of the costs: a sum of prices must meet a budget exactly.
         self.spent = costs.new_zeros(len(rows))
@@ -192,22 +198,27 @@ class Walk:
         if not scores:
             belief = Belief(belief.outputs, belief.outputs.new_zeros(()).expand(self.known.shape))
         step = _chosen(self.policy, belief, self.known, open_, candidates, self.spent, self.costs)
-        return step if self.exact is None or not scores else self._settled(self.exact, step)
+        return step if self.exact is None else self._settled(self.exact, step)
 
     def _anything_allowed(self, candidates: Tensor) -> bool:
         """Whether any row may ask anything: where a budget is spent, scores would be computed for nothing."""
         return not hasattr(self.rule, "allows") or bool(any_in_row(candidates).any())
 
     def _settled(self, exact: Policy, step: Step) -> Step:
-        """The same step, with choices between nearly equal values made by the exact policy."""
+        """The same step, thought anew by the exact policy where values are nearly equal, or nearly at a threshold."""
         second = step.values.scatter(1, step.choice[:, None], -math.inf).amax(1)
-        index = (step.best - second <= NEAR * step.best.abs()).nonzero()[:, 0]
-        if not len(index):
-            return step
-        rows, known = self.rows.take(index), self.known[index]
-        belief = exact(rows.x.double(), exact.mask(known, rows.present))
-        again = propose(exact, belief, known, rows.available, self.spent[index], self.costs, self.rule)
-        return replace(step, choice=step.choice.index_copy(0, index, again.choice))
+        near = step.best - second <= NEAR * step.best.abs()
+        for judge in self.judges:
+            near = near | judge.near(step, NEAR)
+        outputs, best, choice = step.belief.outputs.double(), step.best.double(), step.choice
+        index = near.nonzero()[:, 0]
+        if len(index):
+            rows, known = self.rows.take(index), self.known[index]
+            belief = exact(rows.x.double(), exact.mask(known, rows.present))
+            again = propose(exact, belief, known, rows.available, self.spent[index], self.costs, self.rule)
+            outputs = outputs.index_copy(0, index, belief.outputs)
+            best, choice = best.index_copy(0, index, again.best), choice.index_copy(0, index, again.choice)
+        return replace(step, belief=Belief(outputs, step.belief.scores), best=best, choice=choice)
 
     def go_on(self, step: Step) -> None:
         """Ask what the step chose."""
@@ -220,9 +231,28 @@ class Walk:
         self.rows, self.known, self.spent = self.rows.take(index), self.known[index], self.spent[index]
 
 
+def parts_of(rule: StoppingRule | None) -> tuple[StoppingRule, ...]:
+    """The rules that one is made of: its parts, itself, or none."""
+    return tuple(getattr(rule, "parts", () if rule is None else (rule,)))
+
+
 def rule_name(rule: object) -> str:
     """The reason a rule gives for stopping: its `name`, else its class's."""
     return str(getattr(rule, "name", type(rule).__name__))
+
+
+def _judgement(rule: StoppingRule, step: Step) -> Any:
+    """What a rule says, or a clear error where it can't be meant."""
+    stops = rule.stops(step)
+    whole = isinstance(stops, (bool, np.bool_))
+    if whole or (str(getattr(stops, "dtype", "")).endswith("bool") and tuple(stops.shape) in ((), step.best.shape)):
+        return stops
+    what = f"{type(stops).__name__}{' of ' + str(stops.dtype) if hasattr(stops, 'dtype') else ''}"
+    shape = f" and shape {tuple(stops.shape)}" if hasattr(stops, "shape") else ""
+    raise AskwiseError(
+        f"{rule_name(rule)}.stops(step) must give one bool for each row, of shape ({len(step.best)},); "
+        f"it gave a {what}{shape}"
+    )
 
 
 def reasons(rule: StoppingRule | None, step: Step) -> tuple[Any, list[str]]:
@@ -230,10 +260,10 @@ def reasons(rule: StoppingRule | None, step: Step) -> tuple[Any, list[str]]:
     xp = namespace(step.known)
     names = [NOTHING_LEFT]
     reason = xp.where(step.any_open, -1, 0)
-    parts = getattr(rule, "parts", () if rule is None else (rule,))
+    parts = parts_of(rule)
     for part in parts:
         names.append(rule_name(part))
-        reason = xp.where((reason < 0) & part.stops(step), len(names) - 1, reason)
+        reason = xp.where((reason < 0) & _judgement(part, step), len(names) - 1, reason)
     # A rule that allows nothing more has stopped the case, whether it says so or not.
     limiting = next((part for part in parts if hasattr(part, "allows")), None)
     names.append(NOTHING_LEFT if limiting is None else rule_name(limiting))
@@ -283,7 +313,7 @@ def _roll(
 ) -> Trace:
     n_groups = rows.available.shape[1]
     log: dict[str, list[Tensor]] = {"outputs": [], "spent": [], "best": [], "choice": []}
-    path = Walk(policy, rows, costs, walked_by, exact)
+    path = Walk(policy, rows, costs, walked_by, exact, rules)
     # Where and why each rule (first dimension) stops each row; for all rows, and for those still here.
     all_at = torch.full((len(rules), len(rows)), n_groups, device=rows.x.device)
     all_why = torch.full_like(all_at, -1)
@@ -363,8 +393,9 @@ def rollout(
     """Roll every row out until each of `rules` has stopped it (None: until nothing is left).
 
     `walked_by` is the rule whose `allows` limits what may be chosen on the way: rules without `allows` share a walk.
-    `place` brings a batch to where the policy is. `exact`: the policy in float64, which chooses where the values of two
-    groups are nearly equal, so that a row is asked the same in a batch, alone and in a session.
+    `place` brings a batch to where the policy is. `exact`: the policy in float64, which decides where the values of two
+    groups are nearly equal, or one is nearly at a threshold, so that a row is asked the same in a batch, alone and in a
+    session.
     """
     keep_memory()
     traces = []

@@ -1,4 +1,7 @@
-"""What torch's tensors and numpy's arrays do differently: a batch runs in torch, a session's one row in numpy."""
+"""What torch's tensors and numpy's arrays do differently, and how to have torch do it fast on a CPU.
+
+A batch runs in torch, a session's one row in numpy.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +53,16 @@ def both(truths: Any, others: Any) -> Any:
 
 
 def among(values: Any, candidates: Any) -> Any:
-    """Finite values where they are candidates, -inf elsewhere."""
+    """Values where they are candidates, -inf elsewhere, whatever the values are there."""
     if isinstance(values, Tensor) and values.device.type == "cpu":
-        # 1 - 1/1 = 0 and 1 - 1/0 = -inf: less than half the time of choosing by truths.
-        return values + (1 - candidates.view(torch.int8).to(values.dtype).reciprocal_())
+        # The smaller of a value and +inf or -inf: a third of the time of choosing by truths.
+        return torch.fmin(values, candidates.view(torch.int8).to(values.dtype).sub_(0.5).mul_(math.inf))
     return namespace(values).where(candidates, values, -math.inf)
+
+
+def at_least_zero(values: Any) -> Any:
+    """Values, 0 where they are below."""
+    return values.clamp_min(0) if isinstance(values, Tensor) else np.maximum(values, 0)
 
 
 def largest(values: Any) -> tuple[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,8 +63,7 @@ def equal_mass_bins(by: Array, weights: Array) -> Array:
 
     Rows with the same value stay together, so that their order does not matter; there may then be fewer bins.
     """
-    # What differs in its last bits alone is the same value.
-    by = np.round(by / (np.abs(by).max() or 1.0), 12)
+    by = without_last_bits(by)
     order = np.argsort(by, kind="stable")
     is_first = np.r_[True, np.diff(by[order]) > 0]
     mass = np.add.reduceat(weights[:, order], np.flatnonzero(is_first), axis=1)
@@ -73,6 +72,12 @@ def equal_mass_bins(by: Array, weights: Array) -> Array:
     bins = np.empty(weights.shape, dtype=np.int64)
     bins[:, order] = found[:, np.cumsum(is_first) - 1]
     return bins
+
+
+def without_last_bits(values: Array) -> Array:
+    """Values to six digits: predictions from the same answers differ in the last bits of float32, and are a tie."""
+    fraction, exponent = np.frexp(values)
+    return np.ldexp(np.round(fraction, 6), exponent)
 
 
 def bin_sums(bins: Array, values: Array) -> Array:
@@ -95,8 +100,7 @@ def auroc(proba: Array, y: Array, weights: Array) -> Array:
 
 def _binary_auroc(score: Array, positive: Array, weights: Array) -> Array:
     """Weighted share of (positive, negative) pairs in order, ties counting half; for each row of weights."""
-    # Predictions from the same answers may differ in their last bit: that is a tie, not an order.
-    score = np.round(score, 12)
+    score = without_last_bits(score)
     order = np.argsort(score)
     ranked, truth, w = score[order], positive[order], weights[:, order]
     starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
@@ -200,32 +204,30 @@ def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd
     """Have a model keep the frontier of these rows, and what it spends at ten times as many penalties."""
     prices = model.costs(costs)
     trace = model.trace(rows, [None], prices)
-    penalties, stops = _penalties(trace, FINE_POINTS)
-    cost = [float(trace.spent[at, torch.arange(len(at))].mean()) for at in stops]
+    penalties = _grid(trace.best.numpy(), trace.spent.numpy(), FINE_POINTS)
+    # Row by row: all stops of all rows at once would fill gigabytes.
+    cost = sum(spent[at] for spent, at in zip(trace.spent.numpy().T, _stops(trace, penalties), strict=True))
     model.frontiers[prices] = _frontier(model, trace, coded(model.task, y), 200)
-    model.spending[prices] = pd.DataFrame({"penalty": penalties, "mean_cost": cost})
+    model.spending[prices] = pd.DataFrame({"penalty": penalties, "mean_cost": cost / len(rows)})
     return model.frontiers[prices]
 
 
 def _frontier(model: Model, trace: Trace, truth: Array, points: int) -> pd.DataFrame:
-    records = [
-        _record(model, trace, Penalty(lam), at, truth, None) for lam, at in zip(*_penalties(trace, points), strict=True)
-    ]
+    penalties = _grid(trace.best.numpy(), trace.spent.numpy(), points)
+    stops = torch.from_numpy(np.array(list(_stops(trace, penalties))).T)
+    records = [_record(model, trace, Penalty(lam), at, truth, None) for lam, at in zip(penalties, stops, strict=True)]
     table = pd.DataFrame(records).drop(columns="rule").rename(columns={"parameter": "penalty"})
     return table.drop_duplicates("mean_cost", keep="first").reset_index(drop=True)
 
 
-def _penalties(trace: Trace, points: int) -> tuple[list[float], Tensor]:
-    """Penalties, falling, that spread the mean cost, and the step where each of them (first dimension) stops each row.
+def _stops(trace: Trace, penalties: Sequence[float]) -> Iterator[Array]:
+    """For each row the steps where penalties, falling, stop it.
 
     A walk to the end holds those of all penalties: a row goes on while its best value has stayed at one or above.
     """
-    best = trace.best.numpy()
-    penalties = _grid(best, trace.spent.numpy(), points)
-    lowest = np.minimum.accumulate(best.T, axis=1, dtype=np.float64)
     levels = -np.array(penalties)
-    stops = np.array([np.searchsorted(-row, levels, side="right") for row in lowest])
-    return penalties, torch.from_numpy(np.ascontiguousarray(stops.T))
+    for best in trace.best.numpy().T:
+        yield np.searchsorted(-np.minimum.accumulate(best, dtype=np.float64), levels, side="right")
 
 
 def area_under_curve(table: pd.DataFrame, metric: str, most: float | None = None) -> float:
@@ -280,7 +282,9 @@ def _grid(signal: Array, spent: Array, points: int) -> list[float]:
     cost = np.r_[0.0, cost[last_of_equals]]
     # Just below the values that occur: a threshold that equals a row's value would be met or missed by rounding,
     # and the same row could stop in a batch and go on in a session.
-    levels = np.r_[values[0] * 1.001 + 1e-12, values[last_of_equals] * (1 - 1e-5)]
+    levels = np.r_[values[0] * 1.001 + 1e-12, values[last_of_equals] * (1 - 1e-4)]
+    # What is hardly a number in float32 is nothing.
+    levels[levels < 1e-30] = 0.0
     levels[-1] = 0.0
     # Most of them in equal ratios, the rest evenly: metrics change most where little is spent.
     even = points // 4

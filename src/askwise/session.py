@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from askwise.acquisition import Step, StoppingRule, propose, reasons
+from askwise.arrays import cost_array
 from askwise.data.table import Column, Schema
 from askwise.errors import AskwiseError, listed, unknown_name
 from askwise.model import Costs, Model
@@ -114,7 +115,7 @@ class Session:
         if stop is None and not isinstance(model, Model):
             stop = model.stop
         self._costs = self.model.costs(costs)
-        self._cost_array = np.array(self._costs)
+        self._cost_array = cost_array(self._costs)
         self._rule = self.model.rule(stop, self._costs)
         self._in_tensors = not takes_arrays(self._rule)
         self._beliefs = self.model.one_row()
@@ -232,7 +233,7 @@ class Session:
         # Copies: a step stays as it is when the row changes.
         parts = [*belief, row.known.copy(), row.available.copy(), np.array([self.spent]), self._cost_array]
         if self._in_tensors:
-            parts = [torch.from_numpy(part).to(self.model.device) for part in parts]
+            parts = [torch.from_numpy(np.array(part)).to(self.model.device) for part in parts]
         outputs, scores, known, available, spent, costs = parts
         return propose(self.model.policy, Belief(outputs, scores), known, available, spent, costs, self._rule)
 

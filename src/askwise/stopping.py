@@ -12,19 +12,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from askwise.acquisition import Step, StoppingRule
+from askwise.acquisition import Step, StoppingRule, parts_of
 from askwise.arrays import uniform
 from askwise.errors import AskwiseError, AskwiseWarning, unknown_name
 from askwise.policy import Policy
 from askwise.tasks import Classification, Task
 
 Frontier = Mapping[str, Any]
+# Two numbers nearer than this, relative to a threshold, are the same: a value that was read off may be used as one.
+ROUNDING = 1e-9
 
 
 class Rule:
     """Base of the rules: a bar joins two of them, `Budget(40) | Confidence(0.1)` stops when either says so.
 
-    A rule of your own needs one method, `stops(step) -> (batch,) bool`; inherit from this class to get the bar.
+    A rule of your own needs one method, `stops(step) -> (batch,) bool`; inherit from this class to get the bar. It
+    judges each case by itself: cases that have stopped leave the batch.
     """
 
     name: ClassVar[str]
@@ -45,10 +48,6 @@ class Rule:
         """The rule to run, once the model's frontier is at hand."""
         del frontier
         return self
-
-
-def parts_of(rule: StoppingRule) -> tuple[StoppingRule, ...]:
-    return tuple(getattr(rule, "parts", (rule,)))
 
 
 def _number(rule: str, what: str, value: object) -> None:
@@ -84,8 +83,8 @@ class Budget(Rule):
         return step.cheapest > self._left(step.spent)
 
     def _left(self, spent: Any) -> Any:
-        # Prices such as 0.1 + 0.2 must fit a budget of 0.3: forgive rounding, relative to the budget.
-        return self.k * (1 + 1e-9) - spent
+        # Prices such as 0.1 + 0.2 must fit a budget of 0.3.
+        return self.k * (1 + ROUNDING) - spent
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,11 @@ class Confidence(Rule):
             )
 
     def stops(self, step: Step) -> Any:
-        return step.entropy <= self.m
+        return step.entropy <= self.m * (1 + ROUNDING)
+
+    def near(self, step: Step, tolerance: float) -> Any:
+        """Where rounding could decide."""
+        return abs(step.entropy - self.m) <= tolerance * self.m
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,11 @@ class Penalty(Rule):
             )
 
     def stops(self, step: Step) -> Any:
-        return (step.best < self.lam) & step.can_ask
+        return (step.best < self.lam * (1 - ROUNDING)) & step.can_ask
+
+    def near(self, step: Step, tolerance: float) -> Any:
+        """Where rounding could decide."""
+        return abs(step.best - self.lam) <= tolerance * self.lam
 
 
 @dataclass(frozen=True)
@@ -174,7 +181,7 @@ class AverageCost(Rule):
                 stacklevel=2,
             )
             return Penalty(0.0)
-        return Penalty(float(penalty[int(np.where(cost <= self.k * (1 + 1e-9), cost, -1.0).argmax())]))
+        return Penalty(float(penalty[int(np.where(cost <= self.k * (1 + ROUNDING), cost, -1.0).argmax())]))
 
 
 @dataclass(frozen=True)

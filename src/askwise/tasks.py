@@ -19,8 +19,10 @@ Array = np.ndarray[Any, Any]
 
 def entropy(outputs: Any) -> Any:
     """H(y | x_S) in nats of logits (batch, classes), tensor or array."""
-    # In float64: of a sure prediction, float32 would keep hardly a digit of what little entropy is left.
-    log_p = log_softmax(outputs.double() if isinstance(outputs, Tensor) else outputs)
+    # In float64: of a sure prediction, float32 would keep hardly a digit of what little entropy is left. Not in a graph
+    # for other programs, some of which know no float64.
+    wide = isinstance(outputs, Tensor) and not torch.compiler.is_compiling()
+    log_p = log_softmax(outputs.double() if wide else outputs)
     # p log p with p = exp(log p) is exact at p = 0: exp(-inf) never meets a logarithm.
     return like(-(namespace(log_p).exp(log_p) * log_p).sum(-1), outputs)
 

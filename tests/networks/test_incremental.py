@@ -147,10 +147,17 @@ def test_scores_are_given_only_where_they_are_asked_for(share):
 
 def test_each_group_reveals_its_entries_and_its_columns_of_the_mask():
     # Group 0 holds columns 1 and 3, group 1 column 0; column 2 is free. Column 1 has two entries: 0 | 1 2 | 3 | 4.
-    inputs = GroupInputs(space_of([1, 0, -1, 0], [1, 2, 1, 1]))
+    # Twelve groups more, of a column each, so that carrying on pays.
+    inputs = GroupInputs(space_of([1, 0, -1, 0, *range(2, 14)], [1, 2, 1, 1] + [1] * 12))
     found = [i[t > 0].tolist() for i, t in zip(inputs.index, inputs.there, strict=True)]
-    assert found == [[1, 2, 6, 4, 8], [0, 5]]
-    assert inputs.index.shape == (2, 5)
+    assert found[:3] == [[1, 2, 18, 4, 20], [0, 17], [5, 21]]
+    assert inputs.index.shape == (14, 5)
+
+
+def test_one_group_much_larger_than_the_others_takes_no_memory():
+    inputs = GroupInputs(space_of([*[0] * 40, *range(1, 400)], [1] * 439))
+    assert not inputs.pays
+    assert inputs.index.numel() == inputs.there.numel() == 0
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,8 @@ def ask(
 
 def _rule(estimator: Any, stop: str | None, costs: dict[str, float] | None) -> StoppingRule | None:
     """The rule to run, with AverageCost looked up in the model's frontier."""
-    from askwise.stopping import AverageCost, parse_rule, parts_of
+    from askwise.acquisition import parts_of
+    from askwise.stopping import AverageCost, parse_rule
 
     rule = estimator.stop if stop is None else parse_rule(stop)
     if rule is None:

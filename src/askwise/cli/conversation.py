@@ -62,9 +62,10 @@ class Conversation:
     """One case, question by question: the session knows everything, this only talks."""
 
     def __init__(self, session: Session, rule: StoppingRule | None, target: str, out: Out) -> None:
-        from askwise.stopping import Budget, Penalty, parts_of
+        from askwise.acquisition import parts_of
+        from askwise.stopping import Budget, Penalty
 
-        parts = () if rule is None else parts_of(rule)
+        parts = parts_of(rule)
         self._session = session
         self._target = target
         self._schema = session.model.schema

@@ -46,8 +46,11 @@ from askwise.training.loop import Progress, Training, placed, threads
 
 Array = np.ndarray[Any, Any]
 
-# Settings that do not change what is learnt: neither part of a run's fingerprint nor of a bundle.
+# Settings that do not change what is to be learnt: neither part of a run's fingerprint nor of a bundle.
 CIRCUMSTANCES = ("checkpoint_dir", "device")
+
+# Goes up when training changes, so that nothing is taken up again that was begun another way.
+TRAINING = 2
 
 # Enough for early stopping and a frontier; more rows held out would only cost time.
 MOST_VALIDATION_ROWS = 20_000
@@ -169,7 +172,7 @@ class Method(BaseEstimator):
         if self.checkpoint_dir is None:
             return None
         settings = {name: value for name, value in self._settings().items() if name != "stop"}
-        facts = [__version__, self.registry_name, settings, schema.to_dict(), task.to_dict(), seed]
+        facts = [__version__, TRAINING, self.registry_name, settings, schema.to_dict(), task.to_dict(), seed]
         digest = _digest(train, val)
         digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
         # Modules of the user's own start from weights that no setting tells.

@@ -63,13 +63,18 @@ class DimePolicy(Policy):
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> Belief:
         return self._belief(*self.networks(self.hide(x, mask), mask, scores))
 
+    @property
+    def _first_layers(self) -> list[nn.Linear]:
+        """The networks' first layers, where all that follows is as here; a subclass may do otherwise."""
+        return self.networks.first_layers if type(self).forward is DimePolicy.forward else []
+
     def learning(self, x: Tensor, mask: Tensor, group: Tensor) -> tuple[Belief, Tensor]:
         """A belief to learn from, and outputs as they will be used: without dropout, and without a gradient.
 
         Of the scores, (batch, 1), only that of one group (batch,) of each row.
         """
         hidden = self.hide(x, mask)
-        if self.networks.first_layers:
+        if self._first_layers:
             # Dropout comes after the first layers, which most of the work is in: they are run once for both.
             first = self.networks.first(hidden, mask)
             outputs, raw = self.networks.onward(first)
@@ -83,7 +88,7 @@ class DimePolicy(Policy):
         return self._belief(outputs, raw.gather(1, group[:, None])), self._belief(used, None).outputs
 
     def track(self, rows: Rows) -> Tracker:
-        layers = self.networks.first_layers
+        layers = self._first_layers
         if not layers or not self.group_inputs.pays:
             return super().track(rows)
         onward = self.networks.onward
@@ -158,10 +163,10 @@ class ValueWarmUp:
 class JointObjective:
     """Algorithm 1: episodes by the current policy, then one flat update over all their states.
 
-    The episode runs without gradients; since the optimiser steps once per episode, the flat pass gives the gradient
-    of the paper's loop. Beside its episode each row adds one random set and one random step from it, so that sets
-    which the policy never visits stay predictable and valued. Walking many rows at once is cheaper than a few at a
-    time: the episodes of a batch serve several updates, of `rows_per_update` rows each.
+    The episode runs without gradients; the flat pass over its states gives the gradient of the paper's loop. Beside its
+    episode each row adds one random set and one random step from it, so that sets which the policy never visits stay
+    predictable and valued. Walking many rows at once is cheaper than a few at a time: the episodes of a batch serve
+    several updates, of `rows_per_update` rows each.
     """
 
     def __init__(
@@ -200,8 +205,9 @@ class JointObjective:
 
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         states = self._states(rows, self.epsilon * (1 - progress))
-        _, size = even_batches(len(rows), self.rows_per_update or len(rows))
-        for part in (slice(start, start + size) for start in range(0, len(rows), size)):
+        n_parts, _ = even_batches(len(rows), self.rows_per_update or len(rows))
+        # Every n-th row, so that padding, which comes last, is spread over the parts.
+        for part in (slice(start, None, n_parts) for start in range(n_parts)):
             yield self._loss(rows.take(part), weight[part], *(state[:, part] for state in states))
 
     def _loss(self, rows: Rows, weight: Tensor, known: Tensor, choice: Tensor, asked: Tensor) -> Tensor:

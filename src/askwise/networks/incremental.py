@@ -13,6 +13,7 @@ from askwise.policy import Belief, Policy, Tracker
 
 # Adding rows of weights runs at the speed of memory, a product at that of arithmetic: it pays for small groups only.
 LEAST_SAVING = 6
+MOST_PADDING = 4
 
 
 class GroupInputs(nn.Module):
@@ -30,12 +31,15 @@ class GroupInputs(nn.Module):
         for entry, column in enumerate(space.column_of_entry):
             entries[column].append(entry)
         inputs = [[i for c in columns for i in (*entries[c], space.n_entries + c)] for columns in space.members]
-        most = max(len(group) for group in inputs)
-        index = torch.tensor([group + [0] * (most - len(group)) for group in inputs])
+        most, n_inputs = max(len(group) for group in inputs), space.n_entries + space.n_columns
+        # All groups are padded to the largest: where one is much larger than the others, that fills memory.
+        self.pays = most * LEAST_SAVING <= n_inputs and most * len(inputs) <= MOST_PADDING * n_inputs
+        if not self.pays:
+            inputs, most = [], 0
+        index = torch.tensor([group + [0] * (most - len(group)) for group in inputs], dtype=torch.int64)
         there = torch.tensor([[1.0] * len(group) + [0.0] * (most - len(group)) for group in inputs])
         self.register_buffer("index", index, persistent=False)
         self.register_buffer("there", there, persistent=False)
-        self.pays = most * LEAST_SAVING <= space.n_entries + space.n_columns
 
 
 class FirstLayerTracker(Tracker):

@@ -47,9 +47,8 @@ class SeparateNetworks(Networks):
 
     @property
     def first_layers(self) -> list[nn.Linear]:
-        # Exactly these: a class made from one of them may compute something else from the same layers.
         if type(self.predictor) is Mlp and type(self.value) is Mlp:
-            return [self.predictor.first, self.value.first]
+            return _firsts(self.predictor.trunk, self.value.trunk)
         return []
 
     def onward(self, first: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
@@ -77,7 +76,7 @@ class SharedNetworks(Networks):
 
     @property
     def first_layers(self) -> list[nn.Linear]:
-        return [self.trunk.first] if type(self.trunk) is MlpTrunk else []
+        return _firsts(self.trunk)
 
     def onward(self, first: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         assert isinstance(self.trunk, MlpTrunk)
@@ -88,3 +87,10 @@ class SharedNetworks(Networks):
 
     def _heads(self, representation: Tensor, scores: bool) -> tuple[Tensor, Tensor | None]:
         return self.predictor_head(representation), self.value_head(representation) if scores else None
+
+
+def _firsts(*trunks: nn.Module) -> list[nn.Linear]:
+    """The first layers of trunks that are exactly ours: one that was changed may compute something else from them."""
+    found = [trunk.layers[0] for trunk in trunks if type(trunk) is MlpTrunk]
+    plain = [layer for layer in found if type(layer) is nn.Linear and layer.bias is not None]
+    return plain if len(plain) == len(trunks) else []

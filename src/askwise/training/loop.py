@@ -52,7 +52,7 @@ class Training:
     prepare: Callable[[Rows], Rows] = lambda rows: rows
     stages: list[str] = field(default_factory=list)
     history: list[dict[str, float | str]] = field(default_factory=list)
-    recordable: bool = True
+    recordable: bool = field(default=True, init=False)
 
     @property
     def device(self) -> torch.device:

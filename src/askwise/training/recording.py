@@ -23,6 +23,9 @@ def fastest(update: Update, rows: Rows, weight: Tensor) -> Learn:
     before, stream = _State(update), torch.cuda.current_stream()
     try:
         return Recording(update, rows, weight)
+    except torch.cuda.OutOfMemoryError:
+        torch.cuda.set_stream(stream)
+        raise
     except RuntimeError as error:
         # A recording that breaks off leaves its own stream in place of this one.
         torch.cuda.set_stream(stream)
