@@ -22,7 +22,7 @@ NOTHING_LEFT = "nothing-left"
 # Rows that have stopped leave a batch once they are more than a fifth of it: copying the others takes time too.
 MOST_STANDING = 0.8
 # Values nearer to each other than this share of them may change places by the rounding of float32.
-NEAR = 5e-5
+NEAR = 3e-5
 
 
 @dataclass(frozen=True)
