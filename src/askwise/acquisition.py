@@ -21,8 +21,9 @@ from askwise.tasks import entropy
 NOTHING_LEFT = "nothing-left"
 # Rows that have stopped leave a batch once they are more than a fifth of it: copying the others takes time too.
 MOST_STANDING = 0.8
-# Values nearer to each other than this share of them may change places by the rounding of float32.
-NEAR = 3e-5
+# Values nearer to each other than this share of them may change places by the rounding of float32, and values nearer
+# to a threshold than that may change sides.
+NEAR, NEAR_THRESHOLD = 1e-5, 5e-5
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ class Walk:
         second = step.values.scatter(1, step.choice[:, None], -math.inf).amax(1)
         near = step.best - second <= NEAR * step.best.abs()
         for judge in self.judges:
-            near = near | judge.near(step, NEAR)
+            near = near | judge.near(step, NEAR_THRESHOLD)
         outputs, best, choice = step.belief.outputs.double(), step.best.double(), step.choice
         index = near.nonzero()[:, 0]
         if len(index):
