@@ -55,7 +55,7 @@ def both(truths: Any, others: Any) -> Any:
 def among(values: Any, candidates: Any) -> Any:
     """Values where they are candidates, -inf elsewhere, whatever the values are there."""
     if isinstance(values, Tensor) and values.device.type == "cpu":
-        # The smaller of a value and +inf or -inf: half the time of choosing by truths. What is no number is smaller still.
+        # The smaller of a value and +inf or -inf: half the time of choosing by truths. No number is smallest of all.
         limit = candidates.view(torch.int8).to(values.dtype).sub_(0.5).mul_(math.inf)
         return torch.minimum(values.nan_to_num(-math.inf, math.inf, -math.inf), limit)
     return namespace(values).where(candidates, values, -math.inf)
