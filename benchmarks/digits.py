@@ -28,13 +28,17 @@ def accuracies(model: DimeClassifier, x: np.ndarray, y: np.ndarray, average: flo
     return [*found, 100 * float((penalised.proba.argmax(1) == y).mean()), float(penalised.spent.mean())]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def arguments(description: str | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("data", type=Path, help="folder that holds digits_split.npz")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--average", type=float, default=8.0, help="average number of features with penalties")
     parser.add_argument("--out", default="benchmarks/out")
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = arguments(__doc__)
     x, y, x_val, y_val, x_test, y_test = load(args.data)
     table = Table(["seed", *(f"{k}" for k in BUDGETS), "penalised", "at features", "everything", "CPU s"])
     for seed in range(args.seeds):

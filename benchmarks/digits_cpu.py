@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -17,7 +15,7 @@ from askwise.features import Rows
 from askwise.training.loop import Training, threads
 from askwise.training.update import Objective, Plan
 from common import Table, cpu_seconds, write_results
-from digits import BUDGETS, SETTINGS, accuracies, load
+from digits import BUDGETS, SETTINGS, accuracies, arguments, load
 from plain_loop import PLAIN_BATCH, plain_epoch
 
 STAGES = ("predictor", "value", "joint")
@@ -63,12 +61,7 @@ def plain_seconds(model: DimeClassifier, x: np.ndarray, y: np.ndarray) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, help="folder that holds digits_split.npz")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--average", type=float, default=8.0, help="average number of features with penalties")
-    parser.add_argument("--out", default="benchmarks/out")
-    args = parser.parse_args()
+    args = arguments(__doc__)
     *data, x_test, y_test = load(args.data)
     parts = ["CPU s", *STAGES, "the rest"]
     table = Table(["seed", *parts, *(f"at {k}" for k in BUDGETS), "penalised", "at features", "joint epochs"])

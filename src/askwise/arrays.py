@@ -16,6 +16,9 @@ from torch.nn import functional as F
 
 Array = np.ndarray[Any, Any]
 
+# Above this, torch takes the softplus of a number for the number itself.
+SOFTPLUS_IS_LINEAR = 20.0
+
 
 def namespace(array: Any) -> Any:
     """The module whose functions take this array."""
@@ -91,6 +94,22 @@ def log_softmax(outputs: Any) -> Any:
         return F.log_softmax(outputs, dim=-1)
     shifted = outputs - outputs.max(-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+
+
+def sigmoid(raw: Any) -> Any:
+    """1 / (1 + exp(-raw)), without overflow."""
+    if isinstance(raw, Tensor):
+        return torch.sigmoid(raw)
+    small = np.exp(-np.abs(raw))
+    return np.where(raw >= 0, 1.0, small) / (1 + small)
+
+
+def softplus(raw: Any) -> Any:
+    """log(1 + exp(raw)), without overflow."""
+    if isinstance(raw, Tensor):
+        return F.softplus(raw)
+    curved = np.log1p(np.exp(np.minimum(raw, SOFTPLUS_IS_LINEAR)))
+    return np.where(raw > SOFTPLUS_IS_LINEAR, raw, curved)
 
 
 def keep_memory() -> None:

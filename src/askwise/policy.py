@@ -92,8 +92,8 @@ class Tracker:
 class OneRow(Protocol):
     """Beliefs about the one row of a session, in arrays of float64."""
 
-    def belief(self, x: Array, present: Array, known: Array) -> Belief:
-        """What is believed from x (1, entries; 0 where absent), present (1, columns) and known (1, groups)."""
+    def belief(self, x: Array, mask: Array) -> Belief:
+        """What is believed from x (1, entries; 0 where unknown) and the mask (1, columns; True where known)."""
         ...
 
 
@@ -104,8 +104,7 @@ class TorchRow:
         self.policy = policy
 
     @torch.no_grad()
-    def belief(self, x: Array, present: Array, known: Array) -> Belief:
-        policy, device = self.policy, self.policy.group_of_column.device
-        mask = policy.mask(torch.from_numpy(known).to(device), torch.from_numpy(present).to(device))
-        belief = policy(torch.from_numpy(x).to(device, torch.float64), mask)
+    def belief(self, x: Array, mask: Array) -> Belief:
+        device = self.policy.group_of_column.device
+        belief = self.policy(torch.from_numpy(x).to(device, torch.float64), torch.from_numpy(mask).to(device))
         return Belief(*(part.double().cpu().numpy() for part in belief))

@@ -229,7 +229,8 @@ class Session:
 
     def _propose(self) -> Step:
         row = self._row
-        belief = self._beliefs.belief(row.x, row.present, row.known)
+        # What was told is what is known: a column is present only if it is free or its group is known.
+        belief = self._beliefs.belief(row.x, row.present)
         # Copies: a step stays as it is when the row changes.
         parts = [*belief, row.known.copy(), row.available.copy(), np.array([self.spent]), self._cost_array]
         if self._in_tensors:

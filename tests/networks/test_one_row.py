@@ -7,10 +7,11 @@ import pytest
 import torch
 from torch import nn
 
+from askwise.arrays import sigmoid, softplus
 from askwise.features import FeatureSpace
 from askwise.methods.dime import DimePolicy
 from askwise.networks.mlp import Mlp, MlpTrunk
-from askwise.networks.one_row import MlpRow, sigmoid, softplus
+from askwise.networks.one_row import MlpRow
 from askwise.networks.pair import SeparateNetworks, SharedNetworks
 from askwise.policy import TorchRow
 from askwise.tasks import Classification, Regression
@@ -36,10 +37,10 @@ def make_policy(space=MIXED, task=CLASSES, scaling="bounded", share=False, layer
 
 
 def random_state(space, rng):
-    """x (1, entries; 0 where absent), present (1, columns), known (1, groups): any of them, also far from the last."""
-    present, known = (rng.random((1, n)) < rng.random() for n in (space.n_columns, space.n_groups))
-    x = rng.normal(scale=4, size=(1, space.n_entries)).clip(-10, 10) * present[:, list(space.column_of_entry)]
-    return x.astype(np.float32), present, known
+    """x (1, entries; 0 where unknown) and the mask (1, columns): any of them, also far from the last."""
+    mask = rng.random((1, space.n_columns)) < rng.random()
+    x = rng.normal(scale=4, size=(1, space.n_entries)).clip(-10, 10) * mask[:, list(space.column_of_entry)]
+    return x.astype(np.float32), mask
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
@@ -83,7 +84,7 @@ def test_the_sums_of_the_largest_inputs_have_room_whatever_the_size_of_the_weigh
     policy = make_policy(PLAIN)
     for layer in policy.networks.first_layers:
         layer.weight.data.fill_(size)
-    state = np.full((1, 3), 10, np.float32), np.ones((1, 3), bool), np.ones((1, 3), bool)
+    state = np.full((1, 3), 10, np.float32), np.ones((1, 3), bool)
     assert policy.one_row()().belief(*state).outputs == pytest.approx(TorchRow(policy).belief(*state).outputs)
 
 
@@ -138,9 +139,9 @@ def test_a_policy_that_computes_something_else_runs_in_torch():
 def assert_runs_in_torch(policy):
     row, state = policy.one_row()(), random_state(MIXED, np.random.default_rng(0))
     assert isinstance(row, TorchRow)
-    x, present, known = map(torch.from_numpy, state)
+    x, mask = map(torch.from_numpy, state)
     with torch.no_grad():
-        expected = policy(x.double(), policy.mask(known, present))
+        expected = policy(x.double(), mask)
     found = row.belief(*state)
     assert np.array_equal(found.outputs, expected.outputs.numpy(), equal_nan=True)
     assert np.array_equal(found.scores, expected.scores.numpy(), equal_nan=True)

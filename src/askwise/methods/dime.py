@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from askwise.acquisition import StoppingRule, walk
 from askwise.arrays import at_least_float32, cost_tensor
@@ -24,8 +23,9 @@ from askwise.networks.incremental import FirstLayerTracker, GroupInputs
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.one_row import MlpRow, RowNetworks, Units
 from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
+from askwise.networks.scaling import SCALINGS
 from askwise.policy import Belief, OneRow, Policy, Tracker
-from askwise.tasks import Classification, Task, entropy
+from askwise.tasks import Classification, Task
 from askwise.training.draws import own_draws
 from askwise.training.loop import Training, evaluating, even_batches, frozen
 from askwise.training.objectives import LoseFreeColumns, MaskedPrediction, losses_as_used, random_step
@@ -88,17 +88,18 @@ class DimePolicy(Policy):
         return self._belief(outputs, raw.gather(1, group[:, None])), self._belief(used, None).outputs
 
     def track(self, rows: Rows) -> Tracker:
-        layers = self._first_layers
-        if not layers or not self.group_inputs.pays:
+        if not self._first_layers or not self.group_inputs.pays:
             return super().track(rows)
         onward = self.networks.onward
-        return FirstLayerTracker(self, rows, self.group_inputs, layers, lambda *given: self._belief(*onward(*given)))
+        return FirstLayerTracker(
+            self, rows, self.group_inputs, self.networks, lambda *given: self._belief(*onward(*given))
+        )
 
     def one_row(self) -> Callable[[], OneRow]:
         unit = float(self.unit)
         units = Units(unit**0.5 if self.is_regression else 1 / float(self.temperature), unit, self.scaling)
         # A class made from this one may compute something else from the same networks.
-        networks = RowNetworks.of(self.space, self.networks, units) if type(self) is DimePolicy else None
+        networks = RowNetworks.of(self.space.n_groups, self.networks, units) if type(self) is DimePolicy else None
         return super().one_row() if networks is None else partial(MlpRow, networks)
 
     def _belief(self, outputs: Tensor, raw: Tensor | None) -> Belief:
@@ -112,12 +113,9 @@ class DimePolicy(Policy):
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def _scale(self, raw: Tensor, outputs: Tensor) -> Tensor:
-        """Scores within 0 <= I <= H(y | x_S): a sigmoid times the prediction's entropy, without its gradient."""
-        if self.scaling == "bounded":
-            return torch.sigmoid(raw) * entropy(outputs.detach())[:, None]
-        if self.scaling == "positive":
-            return F.softplus(raw) * self.unit
-        return raw * self.unit
+        """Scores in the units of the loss; by default within 0 <= I <= H(y | x_S), without the entropy's gradient."""
+        scores: Tensor = SCALINGS[self.scaling](raw, outputs.detach(), self.unit)
+        return scores
 
 
 class ValueWarmUp:

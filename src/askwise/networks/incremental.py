@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from askwise.features import FeatureSpace, Rows
+from askwise.networks.pair import Networks
 from askwise.policy import Belief, Policy, Tracker
 
 # Adding rows of weights runs at the speed of memory, a product at that of arithmetic: it pays for small groups only.
@@ -50,20 +51,19 @@ class FirstLayerTracker(Tracker):
         policy: Policy,
         rows: Rows,
         inputs: GroupInputs,
-        layers: list[nn.Linear],
+        networks: Networks,
         onward: Callable[[Tensor, bool], Belief],
     ) -> None:
         super().__init__(policy, rows)
         self.group_inputs = inputs
         self.onward = onward
-        weight = torch.cat([layer.weight for layer in layers]).detach()
-        bias = torch.cat([layer.bias for layer in layers]).detach()
+        weight, bias = (part.detach() for part in networks.first_weights())
         self.rows_of_weight = weight.T.contiguous()
         # What the network would see if everything were known: entries that are absent are 0 already.
         self.inputs = torch.cat([rows.x, rows.present.to(rows.x.dtype)], 1)
         if policy.space.has_free_columns:
             mask = policy.mask(torch.zeros_like(rows.available), rows.present)
-            self.first = torch.addmm(bias, torch.cat([policy.hide(rows.x, mask), mask.to(bias.dtype)], 1), weight.T)
+            self.first = networks.first(policy.hide(rows.x, mask), mask).detach()
         else:
             self.first = bias.expand(len(rows), -1).contiguous()
 

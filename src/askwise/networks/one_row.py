@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +10,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from askwise.features import FeatureSpace
 from askwise.networks.dropout import Dropout
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
+from askwise.networks.scaling import SCALINGS
 from askwise.policy import Belief
-from askwise.tasks import entropy
 
 Array = np.ndarray[Any, Any]
 
 # The size of an input that the sums of a first layer have room for. A schema cuts entries at ten standard deviations.
 LARGEST = 100.0
-# Above this, torch takes the softplus of a number for the number itself.
-SOFTPLUS_IS_LINEAR = 20.0
 
 
 @dataclass(frozen=True)
@@ -85,38 +81,15 @@ class Units:
         return Belief(outputs, SCALINGS[self.scaling](raw, outputs, self.scores))
 
 
-def sigmoid(raw: Array) -> Array:
-    """1 / (1 + exp(-raw)), without overflow."""
-    small = np.exp(-np.abs(raw))
-    return np.where(raw >= 0, 1.0, small) / (1 + small)
-
-
-def softplus(raw: Array) -> Array:
-    """log(1 + exp(raw)), without overflow."""
-    curved = np.log1p(np.exp(np.minimum(raw, SOFTPLUS_IS_LINEAR)))
-    return np.where(raw > SOFTPLUS_IS_LINEAR, raw, curved)
-
-
-SCALINGS: dict[str, Callable[[Array, Array, float], Array]] = {
-    "bounded": lambda raw, outputs, _: sigmoid(raw) * entropy(outputs)[:, None],
-    "positive": lambda raw, _, unit: softplus(raw) * unit,
-    "none": lambda raw, _, unit: raw * unit,
-}
-
-
 class RowNetworks:
     """A predictor and a value network as arrays: all of an `MlpRow` that rows have in common, read out once.
 
     `weight` (inputs, outputs of all first layers) is in multiples of `grid`.
     """
 
-    def __init__(self, space: FeatureSpace, chains: list[list[Layer]], units: Units, bound: float) -> None:
-        self.space = space
-        # Free columns point at one extra group that is always known.
-        self.group_of_column = np.array([space.n_groups if g < 0 else g for g in space.group_of_column])
-        self.column_of_entry = np.array(space.column_of_entry)
+    def __init__(self, n_groups: int, chains: list[list[Layer]], units: Units, bound: float) -> None:
         self.units = units
-        self.n_outputs = sum(len(chain[-1].bias) for chain in chains) - space.n_groups
+        self.n_outputs = sum(len(chain[-1].bias) for chain in chains) - n_groups
         self.onward = [chain[1:] for chain in chains]
         self.ends = np.cumsum([len(chain[0].bias) for chain in chains]).tolist()
         # A power of two, so that weights in multiples of it are exact, and such that any sum of inputs times weights
@@ -126,25 +99,14 @@ class RowNetworks:
         self.bias = np.concatenate([chain[0].bias for chain in chains])
 
     @staticmethod
-    def of(space: FeatureSpace, networks: Networks, units: Units) -> RowNetworks | None:
+    def of(n_groups: int, networks: Networks, units: Units) -> RowNetworks | None:
         """The networks as arrays, or None where they are not plain multilayer perceptrons."""
         chains = _chains(networks)
         if chains is None:
             return None
         bound = LARGEST * max(float(np.abs(chain[0].weight).sum(1).max()) for chain in chains)
         # Weights that are no numbers have no whole multiples.
-        return RowNetworks(space, chains, units, max(bound, 1.0)) if math.isfinite(bound) else None
-
-    def inputs(self, x: Array, present: Array, known: Array) -> Array:
-        """What the first layers see (inputs,): entries, 0 where unknown, then the mask over columns."""
-        space = self.space
-        if not space.columns_are_groups:
-            known = np.append(known, True)[self.group_of_column]
-        mask = (known & present).ravel()
-        inputs = np.empty(space.n_entries + space.n_columns)
-        np.multiply(x.ravel(), mask if space.entries_are_columns else mask[self.column_of_entry], inputs[: x.size])
-        inputs[x.size :] = mask
-        return inputs
+        return RowNetworks(n_groups, chains, units, max(bound, 1.0)) if math.isfinite(bound) else None
 
     def share(self, index: Array, inputs: Array) -> Array | int:
         """What the inputs at these positions add to the first layers, in whole multiples of the grid."""
@@ -179,8 +141,8 @@ class MlpRow:
         self.inputs = np.zeros(len(networks.weight))
         self.total = np.zeros(len(networks.bias), dtype=np.int64)
 
-    def belief(self, x: Array, present: Array, known: Array) -> Belief:
-        inputs = self.networks.inputs(x, present, known)
+    def belief(self, x: Array, mask: Array) -> Belief:
+        inputs = np.concatenate([x, mask], axis=1, dtype=np.float64)[0]
         changed = np.flatnonzero(inputs != self.inputs)
         self.total += self.networks.share(changed, inputs)
         self.total -= self.networks.share(changed, self.inputs)

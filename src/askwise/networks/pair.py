@@ -22,11 +22,14 @@ class Networks(nn.Module):
         """The layers that see the inputs, where all that follows needs is what they give; else none."""
         return []
 
+    def first_weights(self) -> tuple[Tensor, Tensor]:
+        """Weight and bias of the first layers, side by side."""
+        layers = self.first_layers
+        return torch.cat([layer.weight for layer in layers]), torch.cat([layer.bias for layer in layers])
+
     def first(self, x: Tensor, mask: Tensor) -> Tensor:
         """What the first layers give, side by side, in one product."""
-        weight = torch.cat([layer.weight for layer in self.first_layers])
-        bias = torch.cat([layer.bias for layer in self.first_layers])
-        return F.linear(torch.cat([x, mask.to(x.dtype)], 1), weight, bias)
+        return F.linear(torch.cat([x, mask.to(x.dtype)], 1), *self.first_weights())
 
     def onward(self, first: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         """Outputs and raw scores from what the first layers give."""
