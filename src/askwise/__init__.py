@@ -7,6 +7,12 @@ from askwise.errors import AskwiseError, AskwiseWarning, BundleError
 
 if TYPE_CHECKING:
     from askwise.methods.dime import DimeClassifier, DimeRegressor
+    from askwise.methods.random_order import (
+        AllFeaturesClassifier,
+        AllFeaturesRegressor,
+        RandomOrderClassifier,
+        RandomOrderRegressor,
+    )
     from askwise.methods.registry import METHODS, load
     from askwise.session import Session
     from askwise.stopping import AverageCost, Budget, Confidence, Penalty, Rule
@@ -17,6 +23,10 @@ _LAZY = {
     "load": "methods.registry",
     "DimeClassifier": "methods.dime",
     "DimeRegressor": "methods.dime",
+    "RandomOrderClassifier": "methods.random_order",
+    "RandomOrderRegressor": "methods.random_order",
+    "AllFeaturesClassifier": "methods.random_order",
+    "AllFeaturesRegressor": "methods.random_order",
     "Session": "session",
     "AverageCost": "stopping",
     "Budget": "stopping",
@@ -38,6 +48,8 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "METHODS",
+    "AllFeaturesClassifier",
+    "AllFeaturesRegressor",
     "AskwiseError",
     "AskwiseWarning",
     "AverageCost",
@@ -47,6 +59,8 @@ __all__ = [
     "DimeClassifier",
     "DimeRegressor",
     "Penalty",
+    "RandomOrderClassifier",
+    "RandomOrderRegressor",
     "Rule",
     "Session",
     "__version__",

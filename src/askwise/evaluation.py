@@ -201,8 +201,16 @@ def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: in
 
 
 def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd.DataFrame:
-    """Have a model keep the frontier of these rows, and what it spends at ten times as many penalties."""
+    """Have a model keep the frontier of these rows, and what it spends at ten times as many penalties.
+
+    Where scores are only an order there are no penalties: the table is then of budgets.
+    """
     prices = model.costs(costs)
+    if not model.policy.is_information:
+        table = curve(model, rows, y, costs)
+        kept = table[table["rule"] == "budget"].drop(columns="rule").rename(columns={"parameter": "budget"})
+        model.frontiers[prices] = kept.reset_index(drop=True)
+        return model.frontiers[prices]
     trace = model.trace(rows, [None], prices)
     penalties = _grid(trace.best.numpy(), trace.spent.numpy(), FINE_POINTS)
     # Row by row: all stops of all rows at once would fill gigabytes.

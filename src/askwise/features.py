@@ -36,6 +36,11 @@ class FeatureSpace:
     def n_entries(self) -> int:
         return len(self.column_of_entry)
 
+    @property
+    def n_inputs(self) -> int:
+        """What a network on (x, mask) sees."""
+        return self.n_entries + self.n_columns
+
     @cached_property
     def position(self) -> dict[str, int]:
         """The number of each group."""

@@ -8,9 +8,9 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 import pandas as pd
@@ -56,24 +56,34 @@ TRAINING = 2
 MOST_VALIDATION_ROWS = 20_000
 
 
+Estimator = TypeVar("Estimator")
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def with_settings(estimator: type[Estimator]) -> type[Estimator]:
+    """Make the constructor of an estimator from its fields, those of its bases first. It stores them, and no more."""
+    return dataclass(kw_only=True, eq=False, repr=False)(estimator)
+
+
+@with_settings
 class Method(BaseEstimator):
     """A scikit-learn estimator with two hooks: `build` a policy, and `train` it.
 
-    Subclasses name their settings in `__init__` and set `registry_name`; everything else is shared.
+    Subclasses declare their settings as fields, under the decorator `with_settings`, and set `registry_name`.
     """
 
     registry_name: ClassVar[str]
+    model_: Model = field(init=False)
+    n_features_in_: int = field(init=False)
 
-    costs: Costs
-    groups: Mapping[str, Sequence[Any]] | None
-    free: Sequence[Any] | None
-    stop: StoppingRule | None
-    validation_fraction: float
-    random_state: Any
-    checkpoint_dir: str | Path | None
-    device: str
-    model_: Model
-    n_features_in_: int
+    costs: Costs = None
+    groups: Mapping[str, Sequence[Any]] | None = None
+    free: Sequence[Any] | None = None
+    stop: StoppingRule | None = None
+    validation_fraction: float = 0.2
+    random_state: Any = None
+    checkpoint_dir: str | Path | None = None
+    device: str = "auto"
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         """A fresh policy for these groups and this task."""
@@ -333,11 +343,13 @@ class Method(BaseEstimator):
         return tags
 
 
+@with_settings
 class ClassifierMethod(ClassifierMixin, Method):
     """A method whose answer is one of several labels."""
 
-    class_weights: Mapping[Any, float] | str | None
-    classes_: Array
+    classes_: Array = field(init=False)
+
+    class_weights: Mapping[Any, float] | str | None = None
 
     def check_target(self, y: Any) -> Array:
         values = super().check_target(y)
@@ -393,6 +405,7 @@ class ClassifierMethod(ClassifierMixin, Method):
         return self.classes_[proba.argmax(1)]
 
 
+@with_settings
 class RegressorMethod(RegressorMixin, Method):
     """A method whose answer is a number."""
 

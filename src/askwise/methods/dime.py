@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from askwise.acquisition import StoppingRule, walk
-from askwise.arrays import at_least_float32, cost_tensor
+from askwise.acquisition import walk
+from askwise.arrays import cost_tensor
 from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace, Rows, rows_at_once
-from askwise.methods.base import ClassifierMethod, Method, RegressorMethod
-from askwise.model import Costs
-from askwise.networks.dropout import set_dropout
-from askwise.networks.incremental import FirstLayerTracker, GroupInputs
-from askwise.networks.mlp import Mlp, MlpTrunk
-from askwise.networks.one_row import MlpRow, RowNetworks, Units
-from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
-from askwise.networks.scaling import SCALINGS
-from askwise.policy import Belief, OneRow, Policy, Tracker
+from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
+from askwise.methods.neural import NeuralMethod, check_whole_or_none
+from askwise.networks.pair import Networks, SeparateNetworks
+from askwise.networks.pair_policy import PairPolicy
+from askwise.policy import Belief, Policy
 from askwise.tasks import Classification, Task
 from askwise.training.draws import own_draws
 from askwise.training.loop import Training, evaluating, even_batches, frozen
-from askwise.training.objectives import LoseFreeColumns, MaskedPrediction, losses_as_used, random_step
-from askwise.training.schedule import batch_size_for, dropout_for, epochs_for, patience_for
+from askwise.training.objectives import MaskedPrediction, losses_as_used, random_step
 from askwise.training.temperature import fit_temperature
-from askwise.training.update import Plan, aside
+from askwise.training.update import aside
 
-LONGEST_EPISODE = 32
 PRETRAIN_UPDATES = 1700
 JOINT_UPDATES = 1700
 # Of a GPU more, since a walk keeps it waiting.
@@ -42,31 +34,8 @@ UPDATES_PER_WALK = {"cpu": 4, "cuda": 8}
 FIRST_VALUE = -2.0
 
 
-class DimePolicy(Policy):
-    """Predictor f(x_S) and value network v(x_S), one score a group in the units of the loss.
-
-    Logits are divided by `temperature`, 1 until the end of training.
-    """
-
-    unit: Tensor
-    temperature: Tensor
-
-    def __init__(self, space: FeatureSpace, task: Task, networks: Networks, scaling: str) -> None:
-        super().__init__(space)
-        self.networks = networks
-        self.scaling = scaling
-        self.register_buffer("unit", torch.tensor(task.unit), persistent=False)
-        self.register_buffer("temperature", torch.tensor(1.0))
-        self.is_regression = task.kind == "regression"
-        self.group_inputs = GroupInputs(space)
-
-    def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> Belief:
-        return self._belief(*self.networks(self.hide(x, mask), mask, scores))
-
-    @property
-    def _first_layers(self) -> list[nn.Linear]:
-        """The networks' first layers, where all that follows is as here; a subclass may do otherwise."""
-        return self.networks.first_layers if type(self).forward is DimePolicy.forward else []
+class DimePolicy(PairPolicy):
+    """Predictor f(x_S) and value network v(x_S), one score a group in the units of the loss."""
 
     def learning(self, x: Tensor, mask: Tensor, group: Tensor) -> tuple[Belief, Tensor]:
         """A belief to learn from, and outputs as they will be used: without dropout, and without a gradient.
@@ -74,7 +43,7 @@ class DimePolicy(Policy):
         Of the scores, (batch, 1), only that of one group (batch,) of each row.
         """
         hidden = self.hide(x, mask)
-        if self._first_layers:
+        if self.first_layers:
             # Dropout comes after the first layers, which most of the work is in: they are run once for both.
             first = self.networks.first(hidden, mask)
             outputs, raw = self.networks.onward(first)
@@ -86,36 +55,6 @@ class DimePolicy(Policy):
                 used, _ = self.networks(hidden, mask, scores=False)
         assert raw is not None
         return self._belief(outputs, raw.gather(1, group[:, None])), self._belief(used, None).outputs
-
-    def track(self, rows: Rows) -> Tracker:
-        if not self._first_layers or not self.group_inputs.pays:
-            return super().track(rows)
-        onward = self.networks.onward
-        return FirstLayerTracker(
-            self, rows, self.group_inputs, self.networks, lambda *given: self._belief(*onward(*given))
-        )
-
-    def one_row(self) -> Callable[[], OneRow]:
-        unit = float(self.unit)
-        units = Units(unit**0.5 if self.is_regression else 1 / float(self.temperature), unit, self.scaling)
-        # A class made from this one may compute something else from the same networks.
-        networks = RowNetworks.of(self.space.n_groups, self.networks, units) if type(self) is DimePolicy else None
-        return super().one_row() if networks is None else partial(MlpRow, networks)
-
-    def _belief(self, outputs: Tensor, raw: Tensor | None) -> Belief:
-        outputs, raw = at_least_float32(outputs), None if raw is None else at_least_float32(raw)
-        outputs = outputs * self.unit.sqrt() if self.is_regression else outputs / self.temperature
-        return Belief(outputs, None if raw is None else self._scale(raw, outputs))
-
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        # Models saved before there was a temperature have none.
-        state_dict.setdefault(f"{prefix}temperature", torch.tensor(1.0))
-        super()._load_from_state_dict(state_dict, prefix, *rest)
-
-    def _scale(self, raw: Tensor, outputs: Tensor) -> Tensor:
-        """Scores in the units of the loss; by default within 0 <= I <= H(y | x_S), without the entropy's gradient."""
-        scores: Tensor = SCALINGS[self.scaling](raw, outputs.detach(), self.unit)
-        return scores
 
 
 class ValueWarmUp:
@@ -260,76 +199,24 @@ class JointObjective:
         return total / (len(rows) * horizon * self.task.unit)
 
 
-class Dime(Method):
+@with_settings
+class Dime(NeuralMethod):
     """What DIME's classifier and regressor share: settings, networks and the stages of training."""
 
     scalings: ClassVar[tuple[str, ...]]
 
-    def __init__(
-        self,
-        costs: Costs = None,
-        groups: Mapping[str, Sequence[Any]] | None = None,
-        free: Sequence[Any] | None = None,
-        max_steps: int | None = None,
-        hidden: int = 128,
-        layers: int = 2,
-        dropout: float | None = None,
-        share_trunk: bool = False,
-        scaling: str = "positive",
-        predictor: nn.Module | None = None,
-        value: nn.Module | None = None,
-        pretrain_epochs: int | None = None,
-        epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float = 2e-3,
-        weight_decay: float = 0.05,
-        epsilon: float = 0.05,
-        patience: int | None = None,
-        stop: StoppingRule | None = None,
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        checkpoint_dir: str | Path | None = None,
-        device: str = "auto",
-    ) -> None:
-        self.costs = costs
-        self.groups = groups
-        self.free = free
-        self.max_steps = max_steps
-        self.hidden = hidden
-        self.layers = layers
-        self.dropout = dropout
-        self.share_trunk = share_trunk
-        self.scaling = scaling
-        self.predictor = predictor
-        self.value = value
-        self.pretrain_epochs = pretrain_epochs
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.epsilon = epsilon
-        self.patience = patience
-        self.stop = stop
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.checkpoint_dir = checkpoint_dir
-        self.device = device
+    share_trunk: bool = False
+    scaling: str = "positive"
+    predictor: nn.Module | None = None
+    value: nn.Module | None = None
+    pretrain_epochs: int | None = None
+    epsilon: float = 0.05
 
     def check_settings(self) -> None:
-        for name in ("hidden", "layers"):
-            _whole(name, getattr(self, name))
-        for name in ("max_steps", "pretrain_epochs", "epochs", "batch_size", "patience"):
-            if getattr(self, name) is not None:
-                _whole(name, getattr(self, name))
-        if self.dropout is not None and not 0 <= self.dropout < 1:
-            raise AskwiseError(f"dropout must lie in [0, 1), was given {self.dropout!r}")
+        super().check_settings()
+        check_whole_or_none("pretrain_epochs", self.pretrain_epochs)
         if not 0 <= self.epsilon <= 1:
             raise AskwiseError(f"epsilon must lie in [0, 1], was given {self.epsilon!r}")
-        for name, at_least in (("learning_rate", "above 0"), ("weight_decay", "at least 0")):
-            given = getattr(self, name)
-            number = isinstance(given, (int, float, np.number)) and not isinstance(given, bool)
-            if not number or not (given > 0 if at_least == "above 0" else given >= 0):
-                raise AskwiseError(f"{name} must be a number {at_least}, was given {given!r}")
         if self.scaling not in self.scalings:
             allowed = ", ".join(map(repr, self.scalings))
             bounded = self.scaling == "bounded"
@@ -349,50 +236,33 @@ class Dime(Method):
         if self.predictor is not None and self.value is not None:
             # Modules of the user's own are deep-copied, so that fit never changes what was given.
             # Together, so that what they share stays shared.
-            networks = SeparateNetworks(*copy.deepcopy((self.predictor, self.value)))
-            _check_shapes(networks, space, task)
-            return networks
-        n_inputs = space.n_entries + space.n_columns
-        dropout = self.dropout or 0.0
-        if self.share_trunk:
-            trunk = MlpTrunk(n_inputs, self.hidden, self.layers, dropout)
-            head = nn.Linear(self.hidden, space.n_groups)
-            nn.init.constant_(head.bias, FIRST_VALUE)
-            return SharedNetworks(trunk, nn.Linear(self.hidden, task.n_outputs), head)
-        value = Mlp(n_inputs, self.hidden, space.n_groups, self.layers, dropout)
-        nn.init.constant_(value.head.bias, FIRST_VALUE)
-        return SeparateNetworks(Mlp(n_inputs, self.hidden, task.n_outputs, self.layers, dropout), value)
+            own = SeparateNetworks(*copy.deepcopy((self.predictor, self.value)))
+            _check_shapes(own, space, task)
+            return own
+        networks = self.pair(space, task, self.share_trunk)
+        nn.init.constant_(networks.score_head.bias, FIRST_VALUE)
+        return networks
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, DimePolicy)
-        n_rows = len(training.train)
-        batch_size = self.batch_size or batch_size_for(n_rows)
-        pretrain_epochs = self.pretrain_epochs or self.epochs
-        space = policy.space
-        steps = min(space.n_groups, self.max_steps or LONGEST_EPISODE)
-        costs = cost_tensor(space.costs, torch.float32, training.device)
+        steps = self.steps(policy.space)
+        costs = cost_tensor(policy.space.costs, torch.float32, training.device)
+        self.ready(policy, training, own_networks=self.predictor is None)
+        pretrain = self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs)
+        joint = self.plan(training, JOINT_UPDATES)
 
-        if self.dropout is None and self.predictor is None:
-            set_dropout(policy, dropout_for(n_rows))
-        training.prepare = LoseFreeColumns(space, training.device)
-
-        def plan(epochs: int | None, updates: int, keep_best: bool = True, batches: int = 1) -> Plan:
-            count = epochs or epochs_for(n_rows, batch_size, updates)
-            patience = (self.patience or patience_for(count)) if keep_best else None
-            size = batches * batch_size
-            return Plan(count, size, self.learning_rate, self.weight_decay, patience, keep_best=keep_best)
-
-        training.stage("predictor", MaskedPrediction(policy, task), plan(pretrain_epochs, PRETRAIN_UPDATES))
+        training.stage("predictor", MaskedPrediction(policy, task), pretrain)
         with frozen(policy.networks.predictor_parts):
             # The squared error of single draws is mostly noise: which epoch has the lowest says little.
-            warm_up = plan(pretrain_epochs, PRETRAIN_UPDATES, keep_best=False)
-            training.stage("value", ValueWarmUp(policy, task), warm_up)
-        joint = JointObjective(policy, task, costs, steps, self.epsilon, batch_size)
-        training.stage("joint", joint, plan(self.epochs, JOINT_UPDATES, batches=UPDATES_PER_WALK[training.device.type]))
+            training.stage("value", ValueWarmUp(policy, task), replace(pretrain, keep_best=False, patience=None))
+        objective = JointObjective(policy, task, costs, steps, self.epsilon, joint.batch_size)
+        walked = joint.batch_size * UPDATES_PER_WALK[training.device.type]
+        training.stage("joint", objective, replace(joint, batch_size=walked))
         if isinstance(task, Classification):
             policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps))
 
 
+@with_settings
 class DimeClassifier(ClassifierMethod, Dime):
     """Asks the group with the most information about a label per cost, and stops when a rule says so.
 
@@ -413,44 +283,10 @@ class DimeClassifier(ClassifierMethod, Dime):
     registry_name = "dime-classifier"
     scalings = ("bounded", "positive", "none")
 
-    def __init__(
-        self,
-        costs: Costs = None,
-        groups: Mapping[str, Sequence[Any]] | None = None,
-        free: Sequence[Any] | None = None,
-        max_steps: int | None = None,
-        hidden: int = 128,
-        layers: int = 2,
-        dropout: float | None = None,
-        share_trunk: bool = False,
-        scaling: str = "bounded",
-        class_weights: Mapping[Any, float] | str | None = None,
-        predictor: nn.Module | None = None,
-        value: nn.Module | None = None,
-        pretrain_epochs: int | None = None,
-        epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float = 2e-3,
-        weight_decay: float = 0.05,
-        epsilon: float = 0.05,
-        patience: int | None = None,
-        stop: StoppingRule | None = None,
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        checkpoint_dir: str | Path | None = None,
-        device: str = "auto",
-    ) -> None:
-        super().__init__(
-            costs=costs, groups=groups, free=free, max_steps=max_steps, hidden=hidden, layers=layers, dropout=dropout,
-            share_trunk=share_trunk, scaling=scaling, predictor=predictor, value=value,
-            pretrain_epochs=pretrain_epochs, epochs=epochs, batch_size=batch_size,
-            learning_rate=learning_rate, weight_decay=weight_decay, epsilon=epsilon,
-            patience=patience, stop=stop, validation_fraction=validation_fraction,
-            random_state=random_state, checkpoint_dir=checkpoint_dir, device=device,
-        )  # fmt: skip
-        self.class_weights = class_weights
+    scaling: str = "bounded"
 
 
+@with_settings
 class DimeRegressor(RegressorMethod, Dime):
     """Asks the group that is expected to reduce the variance of a number most per cost.
 
@@ -459,11 +295,6 @@ class DimeRegressor(RegressorMethod, Dime):
 
     registry_name = "dime-regressor"
     scalings = ("positive", "none")
-
-
-def _whole(name: str, number: object) -> None:
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-        raise AskwiseError(f"{name} must be a whole number of at least 1, was given {number!r}")
 
 
 def _shape(given: object) -> str:

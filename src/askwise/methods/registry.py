@@ -13,6 +13,12 @@ from askwise import bundle
 from askwise.errors import AskwiseError, AskwiseWarning, BundleError, unknown_name
 from askwise.methods.base import Method
 from askwise.methods.dime import DimeClassifier, DimeRegressor
+from askwise.methods.random_order import (
+    AllFeaturesClassifier,
+    AllFeaturesRegressor,
+    RandomOrderClassifier,
+    RandomOrderRegressor,
+)
 from askwise.model import Model
 from askwise.stopping import parse_rule
 from askwise.training.draws import own_draws
@@ -20,6 +26,10 @@ from askwise.training.draws import own_draws
 METHODS: dict[str, type[Method]] = {
     "dime-classifier": DimeClassifier,
     "dime-regressor": DimeRegressor,
+    "random-order-classifier": RandomOrderClassifier,
+    "random-order-regressor": RandomOrderRegressor,
+    "all-features-classifier": AllFeaturesClassifier,
+    "all-features-regressor": AllFeaturesRegressor,
 }
 
 

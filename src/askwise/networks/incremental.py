@@ -32,7 +32,7 @@ class GroupInputs(nn.Module):
         for entry, column in enumerate(space.column_of_entry):
             entries[column].append(entry)
         inputs = [[i for c in columns for i in (*entries[c], space.n_entries + c)] for columns in space.members]
-        most, n_inputs = max(len(group) for group in inputs), space.n_entries + space.n_columns
+        most, n_inputs = max(len(group) for group in inputs), space.n_inputs
         # All groups are padded to the largest: where one is much larger than the others, that fills memory.
         self.pays = most * LEAST_SAVING <= n_inputs and most * len(inputs) <= MOST_PADDING * n_inputs
         if not self.pays:

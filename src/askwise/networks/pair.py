@@ -49,6 +49,11 @@ class SeparateNetworks(Networks):
         return [self.predictor]
 
     @property
+    def score_head(self) -> nn.Linear:
+        assert isinstance(self.value, Mlp)
+        return self.value.head
+
+    @property
     def first_layers(self) -> list[nn.Linear]:
         if type(self.predictor) is Mlp and type(self.value) is Mlp:
             return _firsts(self.predictor.trunk, self.value.trunk)
@@ -67,7 +72,7 @@ class SeparateNetworks(Networks):
 class SharedNetworks(Networks):
     """One trunk (x, mask) -> representation with a head for each; the trunk runs once."""
 
-    def __init__(self, trunk: nn.Module, predictor_head: nn.Module, value_head: nn.Module) -> None:
+    def __init__(self, trunk: nn.Module, predictor_head: nn.Module, value_head: nn.Linear) -> None:
         super().__init__()
         self.trunk = trunk
         self.predictor_head = predictor_head
@@ -76,6 +81,10 @@ class SharedNetworks(Networks):
     @property
     def predictor_parts(self) -> list[nn.Module]:
         return [self.trunk, self.predictor_head]
+
+    @property
+    def score_head(self) -> nn.Linear:
+        return self.value_head
 
     @property
     def first_layers(self) -> list[nn.Linear]:

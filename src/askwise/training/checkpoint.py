@@ -30,6 +30,7 @@ class Saved:
     @staticmethod
     def of(
         policy: nn.Module,
+        objective: object,
         optimiser: torch.optim.Optimizer,
         average: list[Tensor],
         best_state: dict[str, Tensor],
@@ -42,6 +43,8 @@ class Saved:
     ) -> Saved:
         tensors = {f"policy.{k}": v for k, v in policy.state_dict().items()}
         tensors |= {f"best.{k}": v for k, v in best_state.items()}
+        if isinstance(objective, nn.Module):
+            tensors |= {f"objective.{k}": v for k, v in objective.state_dict().items()}
         tensors |= {f"average.{i}": v for i, v in enumerate(average)}
         for i, state in optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser.{i}.{k}": torch.as_tensor(v) for k, v in state.items()}
@@ -51,12 +54,15 @@ class Saved:
     def restore(
         self,
         policy: nn.Module,
+        objective: object,
         optimiser: torch.optim.Optimizer,
         average: list[Tensor],
         best_state: dict[str, Tensor],
     ) -> None:
         """Put everything back in place."""
         policy.load_state_dict(self._part("policy"))
+        if isinstance(objective, nn.Module):
+            objective.load_state_dict(self._part("objective"))
         best_state.update({k: v.to(best_state[k].device) for k, v in self._part("best").items()})
         for i, v in self._part("average").items():
             average[int(i)].copy_(v)

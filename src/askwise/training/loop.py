@@ -78,7 +78,7 @@ class Training:
         best_state = self._state(update)
         best, best_epoch, start = math.inf, 0, 0
         if saved is not None:
-            saved.restore(self.policy, update.optimiser, update.average, best_state)
+            saved.restore(self.policy, objective, update.optimiser, update.average, best_state)
             best, best_epoch, start, self.history = saved.best, saved.best_epoch, saved.epoch + 1, saved.history
             update.go_on_from(start * per_epoch)
         done = saved is not None and saved.done
@@ -112,6 +112,7 @@ class Training:
                 self.checkpoint.write(
                     Saved.of(
                         self.policy,
+                        objective,
                         update.optimiser,
                         update.average,
                         best_state,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -62,17 +62,27 @@ class LoseFreeColumns:
 
 
 class MaskedPrediction:
-    """Predict from random sets of groups: the pre-training of the paper's appendix, eq. (2)."""
+    """Predict from random sets of groups: the pre-training of the paper's appendix, eq. (2).
 
-    def __init__(self, policy: Policy, task: Task, validation_masks: int = 4) -> None:
+    draw: gives known sets to predict from, both (rows, groups), out of what is available.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        task: Task,
+        draw: Callable[[Tensor], Tensor] = random_known,
+        validation_masks: int = 4,
+    ) -> None:
         self.policy = policy
         self.task = task
+        self.draw = draw
         self.validation_masks = validation_masks
 
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         del progress
         assert rows.y is not None
-        mask = self.policy.mask(random_known(rows.available), rows.present)
+        mask = self.policy.mask(self.draw(rows.available), rows.present)
         outputs = self.policy(rows.x, mask, scores=False).outputs
         losses = self.task.training_loss(outputs, rows.y) / self.task.unit
         yield (losses * weight).sum() / weight.sum()
@@ -84,7 +94,7 @@ class MaskedPrediction:
             for batch in rows.batches(rows_at_once(rows.x.device)):
                 assert batch.y is not None
                 for _ in range(self.validation_masks):
-                    mask = self.policy.mask(random_known(batch.available), batch.present)
+                    mask = self.policy.mask(self.draw(batch.available), batch.present)
                     outputs = self.policy(batch.x, mask, scores=False).outputs
                     total += self.task.loss(outputs, batch.y).sum()
         return total / (len(rows) * self.validation_masks * self.task.unit)

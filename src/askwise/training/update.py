@@ -15,7 +15,11 @@ from askwise.features import Rows
 
 
 class Objective(Protocol):
-    """What a method wants minimised."""
+    """What a method wants minimised.
+
+    One that remembers something from batch to batch is a module, and remembers it in buffers: they are saved with each
+    epoch, so that a run that was killed goes on as if it had not been.
+    """
 
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         """The losses of a batch, one for each time the weights are to change, which they do between two of them.

@@ -1,0 +1,68 @@
+"""Floor and ceiling: questions in one random order, and a predictor that is given everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
+from askwise.methods.static import OrderPolicy, StaticMethod
+from askwise.tasks import Task
+from askwise.training.draws import own_draws
+from askwise.training.loop import Training
+
+
+@with_settings
+class RandomOrder(StaticMethod):
+    """Asks in an order drawn at random: what any other method must beat."""
+
+    def order(self, policy: OrderPolicy, training: Training, task: Task) -> Tensor:
+        del task
+        with own_draws("cpu", training.seed):
+            return torch.randperm(policy.space.n_groups)
+
+
+@with_settings
+class RandomOrderClassifier(ClassifierMethod, RandomOrder):
+    """Asks in one random order, the same for all cases, and predicts a label."""
+
+    registry_name = "random-order-classifier"
+
+
+@with_settings
+class RandomOrderRegressor(RegressorMethod, RandomOrder):
+    """Asks in one random order, the same for all cases, and predicts a number."""
+
+    registry_name = "random-order-regressor"
+
+
+@with_settings
+class AllFeatures(StaticMethod):
+    """Learns from complete cases only: what it predicts from everything is the ceiling of other methods.
+
+    Its order is that of the table; of cases with few answers it knows nothing.
+    """
+
+    def order(self, policy: OrderPolicy, training: Training, task: Task) -> Tensor:
+        del training, task
+        return torch.arange(policy.space.n_groups)
+
+    def sets(self, policy: OrderPolicy) -> Callable[[Tensor], Tensor]:
+        del policy
+        return lambda available: available
+
+
+@with_settings
+class AllFeaturesClassifier(ClassifierMethod, AllFeatures):
+    """Predicts a label from everything that is available."""
+
+    registry_name = "all-features-classifier"
+
+
+@with_settings
+class AllFeaturesRegressor(RegressorMethod, AllFeatures):
+    """Predicts a number from everything that is available."""
+
+    registry_name = "all-features-regressor"

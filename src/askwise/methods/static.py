@@ -1,0 +1,124 @@
+"""What methods with one order of questions for all cases share: a predictor over the prefixes of that order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from askwise.arrays import cost_tensor
+from askwise.features import FeatureSpace
+from askwise.methods.base import with_settings
+from askwise.methods.neural import NeuralMethod, check_number
+from askwise.networks.pair import SharedNetworks
+from askwise.networks.pair_policy import PairPolicy
+from askwise.policy import Policy
+from askwise.stopping import Budget
+from askwise.tasks import Classification, Task
+from askwise.training.loop import Training
+from askwise.training.objectives import MaskedPrediction
+from askwise.training.temperature import fit_temperature
+
+PREDICTOR_UPDATES = 3400
+# How often a set to learn from is not just a prefix as long as an episode: one of any length; and one with gaps, as a
+# case has whose answers were declined, or who could not pay for the next in line.
+ANY_LENGTH, WITH_GAPS = 0.1, 0.25
+
+
+class OrderPolicy(PairPolicy):
+    """A predictor, and one order for all cases: the scores are its constant biases."""
+
+    is_information = False
+
+    def __init__(self, space: FeatureSpace, task: Task, networks: SharedNetworks) -> None:
+        super().__init__(space, task, networks)
+        networks.score_head.requires_grad_(False)
+        nn.init.zeros_(networks.score_head.weight)
+        self.ask_in(torch.arange(space.n_groups))
+
+    @property
+    def _scores(self) -> Tensor:
+        assert isinstance(self.networks, SharedNetworks)
+        return self.networks.score_head.bias
+
+    @torch.no_grad()
+    def ask_in(self, order: Tensor) -> None:
+        """Ask the groups in this order, (groups,), the first one first."""
+        self._scores[order] = -torch.arange(len(order), dtype=self._scores.dtype, device=self._scores.device)
+
+    @property
+    def order(self) -> Tensor:
+        """The groups in the order they are asked, (groups,)."""
+        return self._scores.argsort(descending=True)
+
+    def prefixes(self, available: Tensor, longest: int) -> Tensor:
+        """Random known sets (rows, groups) to learn from: prefixes of what can be had, in order."""
+        n_rows, n_groups = available.shape
+        length, any_length, gaps, share = torch.rand(4, n_rows, 1, device=available.device)
+        most = torch.where(any_length < ANY_LENGTH, n_groups, longest)
+        place = available[:, self.order].cumsum(1)[:, self.order.argsort()]
+        lost = torch.rand(available.shape, device=available.device) < share * (gaps < WITH_GAPS)
+        return (place <= (length * (most + 1)).floor()) & available & ~lost
+
+    def within(self, budget: float) -> Tensor:
+        """The groups (groups,) that the order takes within a budget: each time the next that is affordable."""
+        costs = torch.tensor(self.space.costs, dtype=torch.float64)
+        chosen, spent = torch.zeros(len(costs), dtype=torch.bool), torch.zeros(1, dtype=torch.float64)
+        for group in self.order.tolist():
+            affordable = Budget(budget).allows(spent, costs[group : group + 1])
+            chosen[group] = affordable.item()
+            spent = spent + costs[group] * chosen[group]
+        return chosen.to(self.order.device)
+
+    def forget(self, groups: Tensor) -> None:
+        """Make the predictor blind to some groups, given as truths (groups,)."""
+        lost = torch.cat([groups, groups.new_zeros(1)])[self.group_of_column]
+        inputs = torch.cat([lost[self.column_of_entry], lost])
+        for layer in self.first_layers:
+            layer.weight.data[:, inputs] = 0
+
+
+@with_settings
+class StaticMethod(NeuralMethod):
+    """Asks every case the same questions in the same order, which a subclass finds.
+
+    budget: None trains one predictor for every prefix of the order. A number trains it on what the order takes within
+    that budget; it is then blind to everything else.
+    """
+
+    budget: float | None = None
+
+    def order(self, policy: OrderPolicy, training: Training, task: Task) -> Tensor:
+        """The groups in the order to ask them, (groups,)."""
+        raise NotImplementedError
+
+    def sets(self, policy: OrderPolicy) -> Callable[[Tensor], Tensor]:
+        """How to draw known sets to learn from, both (rows, groups), out of what is available."""
+        steps = self.steps(policy.space)
+        return lambda available: policy.prefixes(available, steps)
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        if self.budget is not None:
+            check_number("budget", self.budget, above=0)
+
+    def build(self, space: FeatureSpace, task: Task) -> Policy:
+        networks = self.pair(space, task, share_trunk=True)
+        assert isinstance(networks, SharedNetworks)
+        return OrderPolicy(space, task, networks)
+
+    def train(self, policy: Policy, training: Training, task: Task) -> None:
+        assert isinstance(policy, OrderPolicy)
+        self.ready(policy, training)
+        policy.ask_in(self.order(policy, training, task).to(training.device))
+        draw = self.sets(policy)
+        if self.budget is not None:
+            allowed = policy.within(self.budget)
+            draw = lambda available: available & allowed  # noqa: E731
+        training.stage("predictor", MaskedPrediction(policy, task, draw), self.plan(training, PREDICTOR_UPDATES))
+        if self.budget is not None:
+            policy.forget(~allowed)
+        if isinstance(task, Classification):
+            costs = cost_tensor(policy.space.costs, torch.float32, training.device)
+            policy.temperature.fill_(fit_temperature(policy, training.val, costs, self.steps(policy.space)))

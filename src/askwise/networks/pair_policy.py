@@ -1,0 +1,77 @@
+"""A policy made of two networks: one predicts, the other scores every group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from askwise.arrays import at_least_float32
+from askwise.features import FeatureSpace, Rows
+from askwise.networks.incremental import FirstLayerTracker, GroupInputs
+from askwise.networks.one_row import MlpRow, RowNetworks, Units
+from askwise.networks.pair import Networks
+from askwise.networks.scaling import SCALINGS
+from askwise.policy import Belief, OneRow, Policy, Tracker
+from askwise.tasks import Task
+
+
+class PairPolicy(Policy):
+    """Predictor f(x_S) and a network v(x_S) with one score a group; `scaling` says what its raw scores mean.
+
+    Logits are divided by `temperature`, 1 until the end of training.
+    """
+
+    unit: Tensor
+    temperature: Tensor
+
+    def __init__(self, space: FeatureSpace, task: Task, networks: Networks, scaling: str = "none") -> None:
+        super().__init__(space)
+        self.networks = networks
+        self.scaling = scaling
+        self.register_buffer("unit", torch.tensor(task.unit), persistent=False)
+        self.register_buffer("temperature", torch.tensor(1.0))
+        self.is_regression = task.kind == "regression"
+        self.group_inputs = GroupInputs(space)
+
+    def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> Belief:
+        return self._belief(*self.networks(self.hide(x, mask), mask, scores))
+
+    @property
+    def first_layers(self) -> list[nn.Linear]:
+        """The networks' first layers, where all that follows is as here; a subclass may do otherwise."""
+        return self.networks.first_layers if type(self).forward is PairPolicy.forward else []
+
+    def track(self, rows: Rows) -> Tracker:
+        if not self.first_layers or not self.group_inputs.pays:
+            return super().track(rows)
+        onward = self.networks.onward
+        return FirstLayerTracker(
+            self, rows, self.group_inputs, self.networks, lambda *given: self._belief(*onward(*given))
+        )
+
+    def one_row(self) -> Callable[[], OneRow]:
+        unit = float(self.unit)
+        units = Units(unit**0.5 if self.is_regression else 1 / float(self.temperature), unit, self.scaling)
+        # A class made from this one may compute something else from the same networks.
+        same = type(self).forward is PairPolicy.forward and type(self)._belief is PairPolicy._belief
+        networks = RowNetworks.of(self.space.n_groups, self.networks, units) if same else None
+        return super().one_row() if networks is None else partial(MlpRow, networks)
+
+    def _belief(self, outputs: Tensor, raw: Tensor | None) -> Belief:
+        outputs, raw = at_least_float32(outputs), None if raw is None else at_least_float32(raw)
+        outputs = outputs * self.unit.sqrt() if self.is_regression else outputs / self.temperature
+        return Belief(outputs, None if raw is None else self._scale(raw, outputs))
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        # Models saved before there was a temperature have none.
+        state_dict.setdefault(f"{prefix}temperature", torch.tensor(1.0))
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    def _scale(self, raw: Tensor, outputs: Tensor) -> Tensor:
+        """Scores in the units of the loss; by default within 0 <= I <= H(y | x_S), without the entropy's gradient."""
+        scores: Tensor = SCALINGS[self.scaling](raw, outputs.detach(), self.unit)
+        return scores
