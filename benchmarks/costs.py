@@ -1,27 +1,34 @@
-"""Costs matter: true costs throughout, true costs at inference only, and uniform costs, on two priced tables."""
+"""Costs matter: DIME with true costs, with true costs at inference only, and with none; EDDI and CwCF beside it."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from sklearn.model_selection import StratifiedKFold
 
-from askwise import Budget, DimeClassifier
+from askwise import Budget, CwcfClassifier, DimeClassifier, EddiClassifier
 from askwise.data.files import read_table
 from askwise.evaluation import area_under_curve, auroc
 from common import Table, write_results
 
 TARGETS = {"keel_pima": "label", "heart_cleveland": "diameter narrowing"}
-VARIANTS = {"true costs": "#0072B2", "true at inference only": "#E69F00", "uniform costs": "#999999"}
+VARIANTS = {
+    "DIME, true costs": "#0072B2",
+    "DIME, true at inference only": "#E69F00",
+    "DIME, uniform costs": "#999999",
+    "EDDI, true costs": "#009E73",
+    "CwCF, true costs": "#CC79A7",
+}
 POINTS = 25
 
 
-def curve(model: DimeClassifier, x: pd.DataFrame, y: np.ndarray, costs: pd.Series, uniform: bool) -> pd.DataFrame:
+def curve(model: Any, x: pd.DataFrame, y: np.ndarray, costs: pd.Series, uniform: bool) -> pd.DataFrame:
     """AUROC against the true cost paid, by the budget rule; with uniform costs the budget counts questions."""
     names = model.model_.schema.space.names
     price = costs[list(names)].to_numpy()
@@ -41,12 +48,16 @@ def split_curves(
 ) -> dict[str, pd.DataFrame]:
     """The curve of each variant for one split and one seed."""
     x, y = data.drop(columns=target), data[target].to_numpy()
-    priced = DimeClassifier(costs=costs.to_dict(), random_state=seed).fit(x.iloc[train], y[train])
+    prices = costs.to_dict()
+    priced, eddi, cwcf = (
+        method(costs=prices, random_state=seed).fit(x.iloc[train], y[train])
+        for method in (DimeClassifier, EddiClassifier, CwcfClassifier)
+    )
     plain = DimeClassifier(random_state=seed).fit(x.iloc[train], y[train])
+    compared = [(priced, False), (plain, False), (plain, True), (eddi, False), (cwcf, False)]
     return {
-        "true costs": curve(priced, x.iloc[test], y[test], costs, uniform=False),
-        "true at inference only": curve(plain, x.iloc[test], y[test], costs, uniform=False),
-        "uniform costs": curve(plain, x.iloc[test], y[test], costs, uniform=True),
+        variant: curve(model, x.iloc[test], y[test], costs, uniform)
+        for variant, (model, uniform) in zip(VARIANTS, compared, strict=True)
     }
 
 

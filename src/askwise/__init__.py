@@ -6,7 +6,14 @@ from askwise._version import __version__
 from askwise.errors import AskwiseError, AskwiseWarning, BundleError
 
 if TYPE_CHECKING:
+    from askwise.methods.argmax_direct import ArgmaxDirectClassifier, ArgmaxDirectRegressor
+    from askwise.methods.cmicot import CmicotClassifier
+    from askwise.methods.concrete_autoencoder import ConcreteAutoencoderClassifier, ConcreteAutoencoderRegressor
+    from askwise.methods.cwcf import CwcfClassifier
     from askwise.methods.dime import DimeClassifier, DimeRegressor
+    from askwise.methods.eddi import EddiClassifier, EddiRegressor
+    from askwise.methods.mrmr import MrmrClassifier, MrmrRegressor
+    from askwise.methods.opportunistic import OpportunisticClassifier
     from askwise.methods.random_order import (
         AllFeaturesClassifier,
         AllFeaturesRegressor,
@@ -23,6 +30,17 @@ _LAZY = {
     "load": "methods.registry",
     "DimeClassifier": "methods.dime",
     "DimeRegressor": "methods.dime",
+    "ArgmaxDirectClassifier": "methods.argmax_direct",
+    "ArgmaxDirectRegressor": "methods.argmax_direct",
+    "EddiClassifier": "methods.eddi",
+    "EddiRegressor": "methods.eddi",
+    "CmicotClassifier": "methods.cmicot",
+    "MrmrClassifier": "methods.mrmr",
+    "MrmrRegressor": "methods.mrmr",
+    "CwcfClassifier": "methods.cwcf",
+    "OpportunisticClassifier": "methods.opportunistic",
+    "ConcreteAutoencoderClassifier": "methods.concrete_autoencoder",
+    "ConcreteAutoencoderRegressor": "methods.concrete_autoencoder",
     "RandomOrderClassifier": "methods.random_order",
     "RandomOrderRegressor": "methods.random_order",
     "AllFeaturesClassifier": "methods.random_order",
@@ -50,14 +68,25 @@ __all__ = [
     "METHODS",
     "AllFeaturesClassifier",
     "AllFeaturesRegressor",
+    "ArgmaxDirectClassifier",
+    "ArgmaxDirectRegressor",
     "AskwiseError",
     "AskwiseWarning",
     "AverageCost",
     "Budget",
     "BundleError",
+    "CmicotClassifier",
+    "ConcreteAutoencoderClassifier",
+    "ConcreteAutoencoderRegressor",
     "Confidence",
+    "CwcfClassifier",
     "DimeClassifier",
     "DimeRegressor",
+    "EddiClassifier",
+    "EddiRegressor",
+    "MrmrClassifier",
+    "MrmrRegressor",
+    "OpportunisticClassifier",
     "Penalty",
     "RandomOrderClassifier",
     "RandomOrderRegressor",

@@ -156,14 +156,20 @@ def walk(
     n_steps: int,
     rule: StoppingRule | None = None,
     epsilon: Tensor | None = None,
+    change: Callable[[Step], Step] | None = None,
 ) -> Iterator[Step]:
-    """The first `n_steps` steps of each row, asking the best group each time. Without a rule, the host never waits."""
+    """The first `n_steps` steps of each row, asking the best group each time. Without a rule, the host never waits.
+
+    change: gives the same step with another choice.
+    """
     path = Walk(policy, rows, costs, rule)
     order = None if epsilon is None else torch.rand(rows.available.shape, device=rows.x.device)
     for _ in range(n_steps):
         step = path.step()
         if epsilon is not None and order is not None:
             step = explore(step, epsilon, order)
+        if change is not None:
+            step = change(step)
         yield step
         path.go_on(step)
 

@@ -185,6 +185,11 @@ class Model:
         Here absent means not known yet: a group is known where any of its columns is present.
         """
         policy = self.running_policy
+        if not policy.is_information:
+            raise AskwiseError(
+                "this method does not estimate information, its scores are only an order; a session's ranking has "
+                "that, and so has acquire(X).order. DimeClassifier and EddiClassifier estimate information"
+            )
         found = []
         with torch.no_grad():
             for batch in rows.batches(8192):

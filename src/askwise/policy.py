@@ -46,10 +46,13 @@ class Policy(nn.Module):
         self.register_buffer("column_of_entry", torch.tensor(space.column_of_entry), persistent=False)
 
     def mask(self, known: Tensor, present: Tensor) -> Tensor:
-        """The network's mask over columns, from known groups (..., groups) and present columns (..., columns)."""
+        """The network's mask over columns, from known groups (..., groups) and present columns (..., columns).
+
+        Groups may be known in part, as numbers in [0, 1]: then so are their columns, with a gradient.
+        """
         if not self.space.columns_are_groups:
             known = nn.functional.pad(known, (0, 1), value=True)[..., self.group_of_column]
-        return known & present
+        return known & present if known.dtype == torch.bool else known * present
 
     def hide(self, x: Tensor, mask: Tensor) -> Tensor:
         """The inputs with everything unknown at zero."""

@@ -27,7 +27,10 @@ class HasModel(Protocol):
 
 
 class Candidate(NamedTuple):
-    """An open group: its estimated information, its cost, and the one per the other."""
+    """An open group: its estimated information, its cost, and the one per the other.
+
+    Where a method's scores are only an order, both values are that score.
+    """
 
     name: str
     value: float

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-import signal
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -24,6 +22,7 @@ from askwise.data.synthetic import DISTRIBUTIONS
 from askwise.errors import unknown_name
 from askwise.methods.base import Method
 from askwise.methods.dime import DimeClassifier, DimeRegressor
+from askwise.processes import Done, leave_interrupts_to, telling
 from askwise.training.loop import Progress, threads
 from askwise.verification import Comparison, compare
 
@@ -40,7 +39,6 @@ IN_UNITS = ("error_chosen", "error_open", "regret", "divergence")
 # Points of a picture, of questions asked and of others that were open: more would hide each other.
 MOST_PAIRS = 400
 STAGES = 3
-SECONDS_UNTOLD = 0.5
 
 
 @dataclass(frozen=True)
@@ -111,10 +109,10 @@ def run_trials(
     order = np.argsort(-effort, kind="stable")
     processes = min(joblib.effective_n_jobs(jobs or -1), len(trials))
     with tempfile.TemporaryDirectory(prefix="askwise-", ignore_cleanup_errors=True) as folder:
-        done = _Done.create(Path(folder) / "done", len(trials))
+        done = Done.create(Path(folder) / "done", len(trials))
         work = (joblib.delayed(_numbered)(i, trials[i], settings, done.path, os.getpid()) for i in order.tolist())
         found = joblib.Parallel(n_jobs=processes, batch_size=1, return_as="generator_unordered")(work)
-        with closing(found), _telling(progress, lambda: float(done.fractions() @ effort / effort.sum())):
+        with closing(found), telling(progress, lambda: float(done.fractions() @ effort / effort.sum())):
             outcomes = dict(found)
     return [outcomes[i] for i in range(len(trials))]
 
@@ -194,50 +192,8 @@ def _numbered(
     index: int, trial: Trial, settings: Mapping[str, Any] | None, done: Path, first: int
 ) -> tuple[int, Outcome]:
     """A trial with its number, in the first process or in another, that tells how far it is."""
-    if os.getpid() != first:
-        # Ctrl-C reaches every process of a terminal: the first one ends the others, and it alone speaks.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    board = _Done(done)
+    leave_interrupts_to(first)
+    board = Done(done)
     outcome = run_trial(trial, settings, lambda fraction: board.tell(index, fraction))
     board.tell(index, 1.0)
     return index, outcome
-
-
-class _Done:
-    """The fraction done of every trial, in a small file that all processes share."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._shared = np.memmap(path, dtype=np.float64, mode="r+")
-
-    @classmethod
-    def create(cls, path: Path, count: int) -> _Done:
-        np.zeros(count).tofile(path)
-        return cls(path)
-
-    def tell(self, index: int, fraction: float) -> None:
-        self._shared[index] = fraction
-
-    def fractions(self) -> np.ndarray[Any, Any]:
-        return np.array(self._shared)
-
-
-@contextmanager
-def _telling(progress: Callable[[float], None] | None, look: Callable[[], float]) -> Iterator[None]:
-    """Tell the fraction done twice a second, from a thread of its own, while the block runs."""
-    if progress is None:
-        yield
-        return
-    ended = threading.Event()
-
-    def tell() -> None:
-        while not ended.wait(SECONDS_UNTOLD):
-            progress(look())
-
-    thread = threading.Thread(target=tell, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()

@@ -185,3 +185,32 @@ def test_an_early_stop_is_said(run):
     ran = strict_json(said.stdout)["card"]["epochs"]["joint"]
     assert ran < 400
     assert f"stopped early, after {ran} of 400 epochs" in said.stderr
+
+
+def test_another_method_is_trained_shown_and_asked(run):
+    fast = ("--hidden", 8, "--epochs", 2)
+    made = run("train", "cases.csv", "-t", "diagnosis", "--drop", "patient", "--method", "random-order", *fast)
+    assert made.exit_code == 0, made.output
+    assert "askwise ask cases.askwise --stop budget=" in made.stdout
+    assert "random-order-classifier" in run("info", "cases.askwise").stdout
+    asked = run("ask", "cases.askwise", "--stop", "budget=1", typed="stop\n")
+    assert "cost" in asked.output
+    assert "value per cost" not in asked.output
+    assert run("evaluate", "cases.askwise", "test.csv", "--report", "report").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--method", "dyme"], "unknown method 'dyme'; did you mean 'dime'?"),
+        (["--method", "random-order", "--scaling", "none"], "the method 'random-order' has no --scaling"),
+        (["--budget", "3"], "the method 'dime' has no --budget"),
+        (["--method", "cwcf", "--task", "regression", "-t", "age"], "'cwcf' predicts classes, and a number is"),
+        (["--method", "random-order", "--budget", "-1"], "budget must be a number above 0"),
+    ],
+)
+def test_a_method_that_does_not_fit_is_told(run, given, told):
+    target = [] if "-t" in given else ["-t", "diagnosis"]
+    said = run("train", "cases.csv", *target, *given)
+    assert said.exit_code == 2
+    assert told in " ".join(said.output.split())

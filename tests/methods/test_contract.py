@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 
-from askwise import METHODS, AverageCost, Budget, Penalty, Session, load
+from askwise import METHODS, AskwiseError, AverageCost, Budget, Penalty, Session, load
 
 GROUPS = {"exercise test": ["rate", "pain"]}
 COSTS = {"scan": 40, "exercise test": 15, "pressure": 2.5}
@@ -166,6 +166,16 @@ def test_average_cost_is_about_kept_on_new_rows(model, new_cases):
     if not model.model_.policy.is_information:
         pytest.skip("AverageCost needs scores that are information")
     assert model.acquire(new_cases[0], stop=AverageCost(12)).spent.mean() == pytest.approx(12, abs=6)
+
+
+def test_scores_that_are_no_information_meet_no_penalty(model, data):
+    if model.model_.policy.is_information:
+        pytest.skip("its scores are information")
+    for stop in (Penalty(0.1), AverageCost(3)):
+        with pytest.raises(AskwiseError, match=r"a penalty needs scores that are information.*use Budget"):
+            model.acquire(data[0], stop=stop)
+    with pytest.raises(AskwiseError, match=r"does not estimate information, its scores are only an order"):
+        model.information(data[0])
 
 
 def test_a_curve_covers_nothing_to_everything(model, data):

@@ -67,3 +67,8 @@ def test_fitting_leaves_the_random_numbers_alone():
     before = torch.random.get_rng_state()
     fitted(1.0, 50)
     assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_random_sets_of_groups_serve_as_well():
+    found = fit_temperature(Loud(2.5), rows_of(2000, absent=0.9), torch.ones(2), 2, at_random=True)
+    assert found == pytest.approx(2.5, rel=0.15)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from askwise._version import __version__
-from askwise.cli import ask, demo, evaluate, export, info, train, verify
+from askwise.cli import ask, compare, demo, evaluate, export, info, train, verify
 
 app = typer.Typer(
     add_completion=False,
@@ -25,6 +25,7 @@ Examples:
   askwise evaluate heart.askwise test.csv --report report/
   askwise ask heart.askwise --stop average-cost=40
   askwise verify
+  askwise compare digits --methods dime,random-order
 """,
 )
 app.command(epilog=demo.EXAMPLES)(demo.demo)
@@ -34,6 +35,7 @@ app.command(epilog=ask.EXAMPLES)(ask.ask)
 app.command(epilog=info.EXAMPLES)(info.info)
 app.command(epilog=export.EXAMPLES)(export.export)
 app.command(epilog=verify.EXAMPLES)(verify.verify)
+app.command(epilog=compare.EXAMPLES)(compare.compare)
 
 
 def _version(wanted: bool) -> None:

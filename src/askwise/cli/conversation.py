@@ -260,7 +260,14 @@ class Conversation:
             Ruler(Text(f"question {len(self._session.asked) + 1} · {self._spent()}"), align="left", style="dim"),
             *self._prediction(),
             Text(""),
-            show.value_bars(self._session.ranking, name, self._penalty, self._left(), self._bar_width),
+            show.value_bars(
+                self._session.ranking,
+                name,
+                self._penalty,
+                self._left(),
+                self._bar_width,
+                self._session.model.policy.is_information,
+            ),
             Text(""),
         )
         columns = self._schema.columns_of(name)

@@ -65,7 +65,9 @@ def demo(
         shorter = SHORTER_EPOCHS.get(public.name)
         if shorter is not None and epochs is None:
             out.say(f"Trained for {shorter} epochs a stage to stay within a minute; `askwise train` goes on for longer")
-        settings = Settings(seed, "auto", hidden, epochs or shorter, pretrain_epochs or shorter)
+        settings = Settings(
+            seed=seed, hidden=hidden, epochs=epochs or shorter, pretrain_epochs=pretrain_epochs or shorter
+        )
         estimator = _trained(out, public, train, settings)
         files = _saved(estimator, public, test, folder)
         X, y = test.drop(columns=public.target), test[public.target].to_numpy()
@@ -129,7 +131,7 @@ def _measured(out: Out, estimator: Any, X: Any, y: Any, report: Path, subject: s
 def _rule(estimator: Any) -> Any:
     from askwise.stopping import parse_rule
 
-    return parse_rule(f"average-cost={show.good_average(estimator.frontier_)}")
+    return parse_rule(show.good_rule(estimator.frontier_))
 
 
 def _example(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:

@@ -13,10 +13,13 @@ from askwise.cli.common import Out, console
 if TYPE_CHECKING:
     from askwise.training.loop import Progress as Epoch
 
+# Methods have other stages, some of them named by a number.
 STAGES = {
-    "predictor": "1 of 3: learning to predict",
-    "value": "2 of 3: learning what answers tell",
-    "joint": "3 of 3: learning what to ask",
+    "predictor": "learning to predict",
+    "value": "learning what answers tell",
+    "joint": "learning what to ask",
+    "model": "learning to imagine answers",
+    "q": "learning what to ask",
 }
 
 

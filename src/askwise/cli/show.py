@@ -100,11 +100,17 @@ def bar(value: float, most: float, width: int, line: float | None = None) -> Tex
 
 
 def value_bars(
-    ranking: Sequence[Candidate], chosen: str, penalty: float | None, left: float, width: int, most: int = 5
+    ranking: Sequence[Candidate],
+    chosen: str,
+    penalty: float | None,
+    left: float,
+    width: int,
+    is_information: bool = True,
+    most: int = 5,
 ) -> Group:
     """The top open questions by value per cost, the chosen one marked, with the penalty as a line across them.
 
-    left: what the budget has left; dearer questions are said to be.
+    left: what the budget has left; dearer questions are said to be. Scores that are only an order have no bars.
     """
     shown = list(ranking[:most])
     shown += [c for c in ranking[most:] if c.name == chosen]
@@ -112,15 +118,19 @@ def value_bars(
     top = max([c.value_per_cost for c in shown] + ([line] if line else []), default=0.0)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
-    table.add_column("value per cost")
-    table.add_column("", justify="right")
+    if is_information:
+        table.add_column("value per cost")
+        table.add_column("", justify="right")
     table.add_column("cost", justify="right")
     table.add_column("")
     for c in shown:
         mine = c.name == chosen
         name = Text(f"{MARK if mine else ' '} {c.name}", style="bold" if mine else "")
         dear = Text("" if mine or c.cost <= left else "over the budget", style="dim")
-        table.add_row(name, bar(c.value_per_cost, top, width, line), short(c.value_per_cost), short(c.cost), dear)
+        value: list[Text | str] = (
+            [bar(c.value_per_cost, top, width, line), short(c.value_per_cost)] if is_information else []
+        )
+        table.add_row(name, *value, short(c.cost), dear)
     hidden = len(ranking) - len(shown)
     if hidden:
         table.add_row(Text(f"  and {hidden} more", style="dim"))
@@ -174,8 +184,15 @@ def next_steps(commands: Sequence[tuple[str, str]]) -> Text:
     return Text("\n").join(lines)
 
 
-def good_average(frontier: pd.DataFrame) -> str:
-    """An average cost to start with: the least that has nearly all of what asking gains on the validation rows."""
+def good_rule(frontier: pd.DataFrame) -> str:
+    """A rule to start with: the least cost that has nearly all of what asking gains on the validation rows.
+
+    On average; or, where a method's scores are only an order, for each case.
+    """
+    return f"{'average-cost' if 'penalty' in frontier else 'budget'}={_good_cost(frontier)}"
+
+
+def _good_cost(frontier: pd.DataFrame) -> str:
     asks = frontier[frontier["mean_cost"] > 0].sort_values("mean_cost")
     if not len(asks):
         return "1"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +19,7 @@ from askwise.cli.common import (
     command,
 )
 from askwise.cli.progress import busy, training_progress
+from askwise.cli.target import TaskChoice, task_of
 from askwise.errors import AskwiseError
 
 if TYPE_CHECKING:
@@ -29,22 +30,15 @@ Examples:
   askwise train cases.csv --target diagnosis
   askwise train cases.csv --target diagnosis --costs costs.csv --free age,sex -o heart.askwise
   askwise train visits.parquet --target outcome --split-by patient --checkpoint runs/
+  askwise train cases.csv --target diagnosis --method mrmr
 """
-
-# Whole numbers with no more different values than this are taken for classes.
-MOST_CLASSES = 20
-
-
-class TaskChoice(StrEnum):
-    auto = "auto"
-    classification = "classification"
-    regression = "regression"
 
 
 @dataclass(frozen=True)
 class Settings:
     """What is asked of an estimator; None leaves its own default."""
 
+    method: str = "dime"
     seed: int = 0
     device: str = "auto"
     hidden: int | None = None
@@ -53,8 +47,10 @@ class Settings:
     checkpoint: Path | None = None
     class_weights: str | None = None
     scaling: str | None = None
+    budget: float | None = None
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self, known: Collection[str]) -> dict[str, Any]:
+        """The settings of an estimator that knows these ones."""
         given = {
             "hidden": self.hidden,
             "epochs": self.epochs,
@@ -62,8 +58,14 @@ class Settings:
             "checkpoint_dir": self.checkpoint,
             "class_weights": self.class_weights,
             "scaling": self.scaling,
+            "budget": self.budget,
         }
-        return {"random_state": self.seed, "device": self.device} | {k: v for k, v in given.items() if v is not None}
+        given = {name: value for name, value in given.items() if value is not None}
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            option = unknown[0].removesuffix("_dir").replace("_", "-")
+            raise AskwiseError(f"the method {self.method!r} has no --{option}; leave it out")
+        return {"random_state": self.seed, "device": self.device} | given
 
 
 def train(
@@ -91,6 +93,22 @@ def train(
     task: Annotated[TaskChoice, typer.Option(help="What is predicted: one of several classes, or a number.")] = (
         TaskChoice.auto
     ),
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="How to choose questions: dime, or one of the methods it is compared with, as argmax-direct, eddi or "
+            "mrmr; docs/methods.md has them all.",
+        ),
+    ] = "dime",
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="K",
+            help="Train for this budget alone: for methods that are published so (the fixed orders, cwcf, "
+            "opportunistic).",
+        ),
+    ] = None,
     class_weights: Annotated[
         str | None, typer.Option(metavar="balanced", help="Weigh rare classes up while learning.")
     ] = None,
@@ -134,7 +152,9 @@ def train(
         _check_places(path, cases, checkpoint)
         if checkpoint is not None:
             out.when_interrupted = "Stopped. Run the same command again to go on from the last epoch."
-        settings = Settings(seed, device, hidden, epochs, pretrain_epochs, checkpoint, class_weights, scaling)
+        settings = Settings(
+            method, seed, device, hidden, epochs, pretrain_epochs, checkpoint, class_weights, scaling, budget
+        )
         with busy(out, f"Reading {cases.name}"):
             from askwise.data.files import read_costs, read_mapping, read_table
 
@@ -146,7 +166,7 @@ def train(
         X = tables.without(X, tables.names(drop, X.columns), "--drop")
         named = {*(prices or {}), *(c for g in (members or {}).values() for c in g), *tables.names(free, X.columns)}
         X = tables.without_identifiers(X, named, out)
-        chosen, y = _task(y, task, out)
+        chosen, y = task_of(y, task, out)
         questions = {"costs": prices, "groups": members, "free": tables.names(free, X.columns)}
         estimator = fitted(out, chosen, X, y, questions, settings, split_by=person)
         estimator.model_.card |= {"target": target, "data": cases.name}
@@ -173,60 +193,17 @@ def _people(X: pd.DataFrame, split_by: str | None) -> tuple[Any, pd.DataFrame]:
     return X[split_by].factorize()[0], rest
 
 
-def _task(y: pd.Series[Any], wanted: TaskChoice, out: Out) -> tuple[str, Any]:
-    """Classes or a number, and the target as the estimator takes it; says what was chosen and how to change it."""
-    import numpy as np
-    import pandas as pd
-
-    number = pd.api.types.is_numeric_dtype(y) and not pd.api.types.is_bool_dtype(y)
-    if number and not np.isfinite(y.to_numpy(dtype=np.float64)).all():
-        raise AskwiseError(f"the target {str(y.name)!r} holds infinity; give finite numbers")
-    whole = bool(number and (y == y.round()).all())
-    chosen = str(wanted)
-    if wanted is TaskChoice.auto:
-        chosen = "classification" if not number or (whole and y.nunique() <= MOST_CLASSES) else "regression"
-        out.note(f"Predicting {str(y.name)!r} by {chosen}, since it holds {_holds(y, number, chosen)}")
-    if chosen == "regression":
-        return chosen, y.to_numpy()
-    if number and not whole:
-        odd = float(y[y != y.round()].iloc[0])
-        raise AskwiseError(
-            f"the target {str(y.name)!r} holds {odd!r}; classes are texts or whole numbers. "
-            "For a number to be predicted: --task regression"
-        )
-    return chosen, _classes(y, number)
-
-
-def _holds(y: pd.Series[Any], number: bool, chosen: str) -> str:
-    if not number:
-        return f"labels (different ones: {y.nunique()})"
-    if chosen == "classification":
-        return f"whole numbers, and few different ones ({y.nunique()}); to change that: --task regression"
-    return "numbers; to change that: --task classification"
-
-
-def _classes(y: pd.Series[Any], number: bool) -> Any:
-    """Labels as plain whole numbers, booleans or texts, whatever the file's type was."""
-    import pandas as pd
-
-    from askwise.data.table import category_key
-
-    if number:
-        return y.to_numpy(dtype="int64")
-    return y.to_numpy(dtype=bool) if pd.api.types.is_bool_dtype(y) else y.map(category_key).to_numpy(dtype=object)
-
-
 def fitted(
     out: Out, task: str, X: pd.DataFrame, y: Any, questions: dict[str, Any], settings: Settings, **how: Any
 ) -> Any:
     """A trained estimator for the task, with a progress bar on the way."""
     with training_progress(out) as progress:
-        from askwise.methods.registry import METHODS
+        from askwise.methods.registry import method_for
 
         if task == "regression" and settings.class_weights is not None:
             raise AskwiseError("--class-weights is for classes, and a number is predicted here; leave it out")
-        method = METHODS["dime-classifier" if task == "classification" else "dime-regressor"]
-        estimator = method(**questions, **settings.arguments())
+        method = method_for(settings.method, task)
+        estimator = method(**questions, **settings.arguments(method().get_params()))
         estimator.fit(X, y, progress=progress, **how)
     for sentence in progress.stopped_early:
         out.note(sentence)
@@ -246,7 +223,7 @@ def _report(out: Out, estimator: Any, path: Path, left_out: int) -> None:
             [
                 (show.command_line("askwise", "info", path), "what is inside"),
                 (
-                    show.command_line("askwise", "ask", path, "--stop", f"average-cost={show.good_average(frontier)}"),
+                    show.command_line("askwise", "ask", path, "--stop", show.good_rule(frontier)),
                     "answer its questions",
                 ),
                 (show.command_line("askwise", "evaluate", path, "test.csv", "--report", "report/"), "on other rows"),

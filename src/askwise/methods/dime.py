@@ -21,7 +21,8 @@ from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Belief, Policy
 from askwise.tasks import Classification, Task
 from askwise.training.draws import own_draws
-from askwise.training.loop import Training, evaluating, even_batches, frozen
+from askwise.training.episodes import EpisodeObjective, episode
+from askwise.training.loop import Training, evaluating, frozen
 from askwise.training.objectives import MaskedPrediction, losses_as_used, random_step
 from askwise.training.temperature import fit_temperature
 from askwise.training.update import aside
@@ -97,14 +98,14 @@ class ValueWarmUp:
         return torch.cat(gaps).mean()
 
 
-class JointObjective:
+class JointObjective(EpisodeObjective):
     """Algorithm 1: episodes by the current policy, then one flat update over all their states.
 
-    The episode runs without gradients; the flat pass over its states gives the gradient of the paper's loop. Beside its
-    episode each row adds one random set and one random step from it, so that sets which the policy never visits stay
-    predictable and valued. Walking many rows at once is cheaper than a few at a time: the episodes of a batch serve
-    several updates, of `rows_per_update` rows each.
+    Beside its episode each row adds one random set and one random step from it, so that sets which the policy never
+    visits stay predictable and valued.
     """
+
+    policy: DimePolicy
 
     def __init__(
         self,
@@ -115,37 +116,21 @@ class JointObjective:
         epsilon: float,
         rows_per_update: int | None = None,
     ) -> None:
-        self.policy = policy
-        self.task = task
-        self.costs = costs
-        self.n_steps = n_steps
+        super().__init__(policy, task, costs, n_steps, rows_per_update)
         self.epsilon = epsilon
-        self.rows_per_update = rows_per_update
+
+    def _episodes(self, rows: Rows, progress: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self._states(rows, self.epsilon * (1 - progress))
 
     def _states(self, rows: Rows, epsilon: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Known sets (steps + 3, batch, groups), and for each step the group asked and whether one was.
 
         Steps lead from each set to the next; the last two sets are the random one and its successor.
         """
-        known, choice, asked = [], [], []
-        with aside():
-            for step in walk(self.policy, rows, self.costs, self.n_steps, epsilon=epsilon):
-                known.append(step.known)
-                choice.append(step.choice)
-                asked.append(step.can_ask)
-        known.append(step.known_next)
+        known, choice, asked = episode(walk(self.policy, rows, self.costs, self.n_steps, epsilon=epsilon))
         scattered, extra, can, with_extra = random_step(rows.available)
-        known += [scattered, with_extra]
-        choice.append(extra)
-        asked.append(can)
-        return torch.stack(known), torch.stack(choice), torch.stack(asked)
-
-    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
-        states = self._states(rows, self.epsilon * (1 - progress))
-        n_parts, _ = even_batches(len(rows), self.rows_per_update or len(rows))
-        # Every n-th row, so that padding, which comes last, is spread over the parts.
-        for part in (slice(start, None, n_parts) for start in range(n_parts)):
-            yield self._loss(rows.take(part), weight[part], *(state[:, part] for state in states))
+        known = torch.cat([known, torch.stack([scattered, with_extra])])
+        return known, torch.cat([choice, extra[None]]), torch.cat([asked, can[None]])
 
     def _loss(self, rows: Rows, weight: Tensor, known: Tensor, choice: Tensor, asked: Tensor) -> Tensor:
         """Of the predictions in all states, and of the values of all steps."""
@@ -182,21 +167,6 @@ class JointObjective:
     def _of_steps(self, states: Tensor) -> Tensor:
         """All but the place where the episode ends and the random set begins: no question leads over it."""
         return torch.cat([states[: self.n_steps], states[self.n_steps + 1 :]])
-
-    def validate(self, rows: Rows) -> Tensor:
-        """Mean loss over all that is spent along the greedy path, from nothing on; with equal costs, over its states.
-
-        Steps alone would not do: who asks the dear questions first has a lower loss after each step, for more money.
-        """
-        horizon = self.costs.mean() * (self.n_steps + 1)
-        total = torch.zeros((), device=rows.x.device)
-        for batch in rows.batches(rows_at_once(rows.x.device)):
-            assert batch.y is not None
-            for t, step in enumerate(walk(self.policy, batch, self.costs, self.n_steps + 1)):
-                end = step.spent_next if t < self.n_steps else horizon
-                spent = torch.minimum(horizon, end) - torch.minimum(horizon, step.spent)
-                total += (self.task.loss(step.belief.outputs, batch.y) * spent).sum()
-        return total / (len(rows) * horizon * self.task.unit)
 
 
 @with_settings

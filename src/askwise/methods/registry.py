@@ -11,8 +11,15 @@ from torch import nn
 
 from askwise import bundle
 from askwise.errors import AskwiseError, AskwiseWarning, BundleError, unknown_name
+from askwise.methods.argmax_direct import ArgmaxDirectClassifier, ArgmaxDirectRegressor
 from askwise.methods.base import Method
+from askwise.methods.cmicot import CmicotClassifier
+from askwise.methods.concrete_autoencoder import ConcreteAutoencoderClassifier, ConcreteAutoencoderRegressor
+from askwise.methods.cwcf import CwcfClassifier
 from askwise.methods.dime import DimeClassifier, DimeRegressor
+from askwise.methods.eddi import EddiClassifier, EddiRegressor
+from askwise.methods.mrmr import MrmrClassifier, MrmrRegressor
+from askwise.methods.opportunistic import OpportunisticClassifier
 from askwise.methods.random_order import (
     AllFeaturesClassifier,
     AllFeaturesRegressor,
@@ -26,11 +33,41 @@ from askwise.training.draws import own_draws
 METHODS: dict[str, type[Method]] = {
     "dime-classifier": DimeClassifier,
     "dime-regressor": DimeRegressor,
+    "eddi-classifier": EddiClassifier,
+    "eddi-regressor": EddiRegressor,
+    "mrmr-classifier": MrmrClassifier,
+    "mrmr-regressor": MrmrRegressor,
+    "cmicot-classifier": CmicotClassifier,
+    "cwcf-classifier": CwcfClassifier,
+    "opportunistic-classifier": OpportunisticClassifier,
+    "argmax-direct-classifier": ArgmaxDirectClassifier,
+    "argmax-direct-regressor": ArgmaxDirectRegressor,
+    "concrete-autoencoder-classifier": ConcreteAutoencoderClassifier,
+    "concrete-autoencoder-regressor": ConcreteAutoencoderRegressor,
     "random-order-classifier": RandomOrderClassifier,
     "random-order-regressor": RandomOrderRegressor,
     "all-features-classifier": AllFeaturesClassifier,
     "all-features-regressor": AllFeaturesRegressor,
 }
+
+ENDINGS = {"classification": "-classifier", "regression": "-regressor"}
+
+
+def method_for(name: str, kind: str) -> type[Method]:
+    """The method of a short name, such as "dime", for a kind of task: "classification" or "regression"."""
+    found = METHODS.get(f"{name}{ENDINGS[kind]}")
+    if found is not None:
+        return found
+    names = names_for(kind)
+    if any(full.removesuffix(ending) == name for full in METHODS for ending in ENDINGS.values()):
+        what = "classes, and a number is" if kind == "regression" else "a number, and classes are"
+        raise AskwiseError(f"the method {name!r} predicts {what} predicted here; methods for that: {', '.join(names)}")
+    raise unknown_name("method", name, names)
+
+
+def names_for(kind: str) -> list[str]:
+    """The short names of the methods for a kind of task."""
+    return [name.removesuffix(ENDINGS[kind]) for name in METHODS if name.endswith(ENDINGS[kind])]
 
 
 def load(path: str | Path, **modules: nn.Module) -> Any:

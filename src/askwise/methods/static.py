@@ -27,14 +27,19 @@ ANY_LENGTH, WITH_GAPS = 0.1, 0.25
 
 
 class OrderPolicy(PairPolicy):
-    """A predictor, and one order for all cases: the scores are its constant biases."""
+    """A predictor, and one order for all cases: the scores are its constant biases.
+
+    taken (groups,): those that the predictor knows of; all, unless it is trained for one budget.
+    """
 
     is_information = False
+    taken: Tensor
 
     def __init__(self, space: FeatureSpace, task: Task, networks: SharedNetworks) -> None:
         super().__init__(space, task, networks)
         networks.score_head.requires_grad_(False)
         nn.init.zeros_(networks.score_head.weight)
+        self.register_buffer("taken", torch.ones(space.n_groups, dtype=torch.bool))
         self.ask_in(torch.arange(space.n_groups))
 
     @property
@@ -61,19 +66,19 @@ class OrderPolicy(PairPolicy):
         lost = torch.rand(available.shape, device=available.device) < share * (gaps < WITH_GAPS)
         return (place <= (length * (most + 1)).floor()) & available & ~lost
 
-    def within(self, budget: float) -> Tensor:
-        """The groups (groups,) that the order takes within a budget: each time the next that is affordable."""
+    def take_within(self, budget: float) -> None:
+        """Take the groups that are asked within a budget: each time the next in order that is affordable."""
         costs = torch.tensor(self.space.costs, dtype=torch.float64)
         chosen, spent = torch.zeros(len(costs), dtype=torch.bool), torch.zeros(1, dtype=torch.float64)
         for group in self.order.tolist():
             affordable = Budget(budget).allows(spent, costs[group : group + 1])
             chosen[group] = affordable.item()
             spent = spent + costs[group] * chosen[group]
-        return chosen.to(self.order.device)
+        self.taken.copy_(chosen)
 
-    def forget(self, groups: Tensor) -> None:
-        """Make the predictor blind to some groups, given as truths (groups,)."""
-        lost = torch.cat([groups, groups.new_zeros(1)])[self.group_of_column]
+    def forget(self) -> None:
+        """Make the predictor blind to all groups but those that are taken."""
+        lost = torch.cat([~self.taken, self.taken.new_zeros(1)])[self.group_of_column]
         inputs = torch.cat([lost[self.column_of_entry], lost])
         for layer in self.first_layers:
             layer.weight.data[:, inputs] = 0
@@ -114,11 +119,12 @@ class StaticMethod(NeuralMethod):
         policy.ask_in(self.order(policy, training, task).to(training.device))
         draw = self.sets(policy)
         if self.budget is not None:
-            allowed = policy.within(self.budget)
-            draw = lambda available: available & allowed  # noqa: E731
+            policy.take_within(self.budget)
+            # Looked up with each draw: of a run that goes on, order and groups come back when the stage begins.
+            draw = lambda available: available & policy.taken  # noqa: E731
         training.stage("predictor", MaskedPrediction(policy, task, draw), self.plan(training, PREDICTOR_UPDATES))
         if self.budget is not None:
-            policy.forget(~allowed)
+            policy.forget()
         if isinstance(task, Classification):
             costs = cost_tensor(policy.space.costs, torch.float32, training.device)
             policy.temperature.fill_(fit_temperature(policy, training.val, costs, self.steps(policy.space)))

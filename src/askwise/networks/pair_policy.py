@@ -57,7 +57,7 @@ class PairPolicy(Policy):
         unit = float(self.unit)
         units = Units(unit**0.5 if self.is_regression else 1 / float(self.temperature), unit, self.scaling)
         # A class made from this one may compute something else from the same networks.
-        same = type(self).forward is PairPolicy.forward and type(self)._belief is PairPolicy._belief
+        same = all(getattr(type(self), part) is getattr(PairPolicy, part) for part in ("forward", "_belief", "_scale"))
         networks = RowNetworks.of(self.space.n_groups, self.networks, units) if same else None
         return super().one_row() if networks is None else partial(MlpRow, networks)
 

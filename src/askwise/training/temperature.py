@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
@@ -11,6 +12,8 @@ from torch.nn import functional as F
 from askwise.acquisition import walk
 from askwise.features import Rows, evenly
 from askwise.policy import Policy
+from askwise.training.draws import own_draws
+from askwise.training.objectives import random_known
 
 # More rows would not change one number.
 MOST_ROWS = 2048
@@ -20,22 +23,36 @@ SPREAD = 0.5
 CANDIDATES = [math.exp(t / 40) for t in range(61)]
 
 
+def _on_the_way(policy: Policy, rows: Rows, costs: Tensor, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Outputs in the states of the greedy path, and which of them a question led to."""
+    led_to = torch.ones(len(rows), dtype=torch.bool, device=rows.x.device)
+    for step in walk(policy, rows, costs, n_states):
+        yield step.belief.outputs, led_to
+        led_to = step.can_ask
+
+
+def _at_random(policy: Policy, rows: Rows, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Outputs of random sets of groups, which all count."""
+    counts = torch.ones(len(rows), dtype=torch.bool, device=rows.x.device)
+    with own_draws(rows.x.device, seed=0):
+        masks = [policy.mask(random_known(rows.available), rows.present) for _ in range(n_states)]
+    for mask in masks:
+        yield policy(rows.x, mask, scores=False).outputs, counts
+
+
 @torch.no_grad()
-def fit_temperature(policy: Policy, rows: Rows, costs: Tensor, n_steps: int) -> float:
+def fit_temperature(policy: Policy, rows: Rows, costs: Tensor, n_steps: int, at_random: bool = False) -> float:
     """The likeliest temperature, 1 or above, of the predictions along the greedy path, under a prior around 1.
 
     The predictor is judged in training on rows it has learnt from; on rows it has not it is often too sure. States of
-    one row are no separate evidence: each row counts once.
+    one row are no separate evidence: each row counts once. at_random: of as many random sets of
+    groups instead, where scores are dear.
     """
     some = rows.take(evenly(len(rows), MOST_ROWS).to(rows.x.device))
     assert some.y is not None
-    logits, weights = [], []
-    led_to = torch.ones_like(some.y, dtype=torch.bool)
-    for step in walk(policy, some, costs, n_steps + 1):
-        logits.append(step.belief.outputs)
-        weights.append(led_to)
-        led_to = step.can_ask
-    outputs, weight = torch.cat(logits), torch.cat(weights).to(rows.x.dtype)
+    states = list(_at_random(policy, some, n_steps + 1) if at_random else _on_the_way(policy, some, costs, n_steps + 1))
+    outputs = torch.cat([logits for logits, _ in states])
+    weight = torch.cat([counts for _, counts in states]).to(rows.x.dtype)
     y = some.y.repeat(n_steps + 1)
 
     def badness(temperature: float) -> float:

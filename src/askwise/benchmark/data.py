@@ -1,0 +1,235 @@
+"""Datasets to compare methods on: what is asked, what it costs, and which rows are for fitting and for testing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from askwise.data.public import PUBLIC, load_public
+from askwise.data.split import hold_out
+from askwise.data.synthetic import DISTRIBUTIONS, Distribution
+from askwise.data.table import Schema
+from askwise.errors import AskwiseError, unknown_name
+
+Array = np.ndarray[Any, Any]
+
+TEST_FRACTION = 0.2
+# Rows of a known distribution to fit on, where its name does not say.
+DEFAULT_ROWS = 1000
+FEWEST_ROWS = 50
+# Fresh rows of a known distribution to test on, where --test-rows does not ask for fewer; those of CUBE-NM are dear.
+FRESH_ROWS = {"cube-nm": 500}
+MOST_FRESH_ROWS = 2000
+FRESH_SEEDS = 1_000_000
+# From these numbers of groups the budgets of equal costs are taken, and so many where costs differ.
+COUNTS = (1, 2, 3, 5, 8, 12, 20)
+N_BUDGETS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The rows of one seed, the same for every method."""
+
+    X: pd.DataFrame
+    y: Array
+    X_test: pd.DataFrame
+    y_test: Array
+
+
+class Dataset(ABC):
+    """A named table, or a distribution that gives rows.
+
+    task: "classification" or "regression"; questions: the costs, groups and free columns that a method is given;
+    metric: the one to show.
+    """
+
+    name: str
+    task: str
+    metric: str
+    questions: Mapping[str, Any]
+    truth: str | None = None
+
+    @abstractmethod
+    def split(self, seed: int, max_rows: int, test_rows: int) -> Split:
+        """The rows to fit on, at most `max_rows`, and to test on, at most `test_rows`."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """Groups and costs."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Changes with everything that a result depends on."""
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Rows to fit on, at most."""
+
+    def sample_target(self) -> Array:
+        """Answers to tell whether a method can learn them."""
+        return self.split(0, self.n_rows, MOST_FRESH_ROWS).y
+
+
+@dataclass(frozen=True, eq=False)
+class TableData(Dataset):
+    """A table of past cases; the metric is accuracy for several classes, AUROC for two and RMSE for a number."""
+
+    name: str
+    X: pd.DataFrame
+    y: Array
+    task: str = "classification"
+    costs: Mapping[str, float] | None = None
+    groups: Mapping[str, Sequence[str]] | None = None
+    free: Sequence[str] | None = None
+    metric: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.metric:
+            object.__setattr__(self, "metric", main_metric(self.task, len(pd.unique(self.y))))
+
+    @property
+    def questions(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return {"costs": self.costs or None, "groups": self.groups or None, "free": list(self.free or ()) or None}
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema.of(self.X, **self.questions)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.X) - round(TEST_FRACTION * len(self.X))
+
+    def sample_target(self) -> Array:
+        return self.y
+
+    def split(self, seed: int, max_rows: int, test_rows: int) -> Split:
+        """A stratified fifth to test on, and a stratified part of the others to fit on."""
+        stratify = self.task == "classification"
+        fit, test = hold_out(self.y, min(TEST_FRACTION, test_rows / len(self.y)), seed, stratify)
+        if len(fit) > max_rows:
+            _, some = hold_out(self.y[fit], max_rows / len(fit), seed, stratify)
+            fit = fit[some]
+        if stratify:
+            # A class too rare to be in both can't be learnt, so it is not tested either.
+            test = test[np.isin(self.y[test], self.y[fit])]
+        return Split(self.X.iloc[fit], self.y[fit], self.X.iloc[test], self.y[test])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        columns = [*(self.X.iloc[:, i] for i in range(self.X.shape[1])), pd.Series(self.y)]
+        facts = [[str(name) for name in self.X.columns], self.task, self.questions]
+        return digest(facts, *(_hashes(column) for column in columns))
+
+
+@dataclass(frozen=True, eq=False)
+class KnownData(Dataset):
+    """Rows drawn from a distribution of `askwise verify`; the exact greedy policy can be compared too."""
+
+    name: str
+    truth: str
+    n_rows: int = DEFAULT_ROWS
+    distribution: Distribution = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "distribution", DISTRIBUTIONS[self.truth]())
+
+    @property
+    def task(self) -> str:  # type: ignore[override]
+        return self.distribution.task.kind
+
+    @property
+    def metric(self) -> str:  # type: ignore[override]
+        return main_metric(self.task, len(getattr(self.distribution.task, "labels", ())))
+
+    @property
+    def questions(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return self.distribution.settings
+
+    @property
+    def schema(self) -> Schema:
+        return self.distribution.schema
+
+    @property
+    def fingerprint(self) -> str:
+        return digest([self.truth, self.n_rows])
+
+    def split(self, seed: int, max_rows: int, test_rows: int) -> Split:
+        fresh = min(test_rows, FRESH_ROWS.get(self.truth, MOST_FRESH_ROWS))
+        drawn = self.distribution.sample(min(self.n_rows, max_rows), seed)
+        return Split(*drawn, *self.distribution.sample(fresh, FRESH_SEEDS + seed))
+
+
+def main_metric(task: str, n_classes: int) -> str:
+    """The metric to show where none is asked for."""
+    if task == "regression":
+        return "rmse"
+    return "auroc" if n_classes == 2 else "accuracy"
+
+
+def is_named(name: str) -> bool:
+    """Whether a text names a dataset that comes with askwise."""
+    return name in PUBLIC or name.partition(":")[0] in DISTRIBUTIONS
+
+
+def named(name: str) -> Dataset:
+    """A dataset of `askwise demo` or a distribution of `askwise verify`, `cube:750` with so many rows."""
+    if name in PUBLIC:
+        data = load_public(name)
+        return TableData(
+            name, data.X, data.y.to_numpy(), data.task, dict(data.costs), dict(data.groups), list(data.free)
+        )
+    truth, colon, rows = name.partition(":")
+    if truth not in DISTRIBUTIONS:
+        raise unknown_name("dataset", name, [*PUBLIC, *DISTRIBUTIONS])
+    if not colon:
+        return KnownData(name, truth)
+    if not rows.isdecimal() or int(rows) < FEWEST_ROWS:
+        raise AskwiseError(
+            f"{name!r} asks for {rows!r} rows; give a whole number of at least {FEWEST_ROWS}, as in {truth}:750"
+        )
+    return KnownData(name, truth, int(rows))
+
+
+def budgets_for(dataset: Dataset, given: Sequence[float] | None = None) -> tuple[float, ...]:
+    """The budgets to compare at: those given that do not exceed the price of everything, or some that suit the costs.
+
+    Of equal costs 1, 2, 3, 5, ... of them; else a few in equal ratios, from the cheapest group to everything.
+    """
+    costs = dataset.schema.space.costs
+    total, least = sum(costs), min(costs)
+    if given is not None:
+        within = tuple(sorted({float(k) for k in given if k <= total * (1 + 1e-9)}))
+        if not within:
+            raise AskwiseError(
+                f"{dataset.name}: every budget is above {total:g}, the price of everything; give lower ones"
+            )
+        return within
+    if len(set(costs)) == 1:
+        return tuple(float(c * least) for c in COUNTS if c <= len(costs))
+    between = np.geomspace(least, total, N_BUDGETS)[1:-1]
+    return (float(least), *(float(f"{k:.3g}") for k in between), float(total))
+
+
+def _hashes(column: pd.Series[Any]) -> bytes:
+    """A hash of every value; texts, truths and what else there is as they are written."""
+    number = pd.api.types.is_numeric_dtype(column.dtype)
+    return pd.util.hash_pandas_object(column if number else column.astype(str), index=False).to_numpy().tobytes()
+
+
+def digest(facts: Any, *parts: bytes) -> str:
+    """A hash of facts that JSON can hold, and of bytes."""
+    found = hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode())
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()

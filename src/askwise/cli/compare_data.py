@@ -1,0 +1,196 @@
+"""The datasets that `askwise compare` is given: names, tables, and suites of tables, each checked as it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from askwise.cli import tables
+from askwise.cli.common import Out
+from askwise.cli.target import TaskChoice, task_of
+from askwise.errors import AskwiseError, unknown_name
+
+if TYPE_CHECKING:
+    from askwise.benchmark.data import Dataset
+
+SUITE_TYPE = ".json"
+ENTRIES = ("name", "path", "target", "drop", "costs", "groups", "free", "task", "metric")
+WITH_A_NAME = ("name", "metric")
+LISTS = ("drop", "free")
+TEXTS = ("name", "path", "target", "metric", "task")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What options say of the one table that is given as a file."""
+
+    target: str | None = None
+    costs: Path | None = None
+    groups: Path | None = None
+    free: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    task: TaskChoice = TaskChoice.auto
+
+    def given(self) -> list[str]:
+        """The options that were given."""
+        named = self.task is not TaskChoice.auto
+        texts = ("--target", "--costs", "--groups", "--free", "--drop", "--task")
+        values = (self.target, self.costs, self.groups, self.free, self.drop, named)
+        return [option for option, value in zip(texts, values, strict=True) if value]
+
+
+def read_datasets(data: Sequence[str], options: TableOptions, folder: Path | None, out: Out) -> list[Dataset]:
+    """Every dataset, in the order given."""
+    from askwise.benchmark.data import is_named, named
+
+    kinds = [_kind(text, is_named(text)) for text in data]
+    if options.given() and kinds.count("table") != 1:
+        raise AskwiseError(
+            f"{options.given()[0]} tells of one table, and {kinds.count('table')} are given; "
+            "tables that differ go into a suite, a JSON file"
+        )
+    if folder is not None and "suite" not in kinds:
+        raise AskwiseError("--folder is where the tables of a suite lie, and no suite is given; leave it out")
+    found: list[Dataset] = []
+    for text, kind in zip(data, kinds, strict=True):
+        if kind == "name":
+            found.append(named(text))
+        elif kind == "suite":
+            found += _suite(Path(text), folder, out)
+        else:
+            found.append(_table_file(Path(text), options, out))
+    return found
+
+
+def _kind(text: str, is_named: bool) -> str:
+    from askwise.data.files import TABLE_TYPES, table_type
+    from askwise.data.public import PUBLIC
+    from askwise.data.synthetic import DISTRIBUTIONS
+
+    path = Path(text)
+    if is_named:
+        return "name"
+    if path.suffix.lower() == SUITE_TYPE:
+        return "suite"
+    if path.exists() or table_type(path) in TABLE_TYPES:
+        return "table"
+    known = unknown_name("dataset", text, [*PUBLIC, *DISTRIBUTIONS])
+    raise AskwiseError(f"{known}; or give a file: a table (.csv, .parquet) or a suite (.json)")
+
+
+def _table_file(path: Path, options: TableOptions, out: Out) -> Dataset:
+    from askwise.data.files import read_costs, read_mapping, read_table
+
+    if options.target is None:
+        raise AskwiseError(f"{path} is a table, and nothing tells what to predict; name its column: --target COLUMN")
+    frame = read_table(path)
+    costs = None if options.costs is None else read_costs(options.costs)
+    groups = None if options.groups is None else read_mapping(options.groups, "groups of columns")
+    columns = [str(c) for c in frame.columns]
+    free, drop = tables.names(options.free, columns), tables.names(options.drop, columns)
+    return _table(tables.stem(path), frame, options.target, drop, costs, groups, free, options.task, "", out)
+
+
+def _suite(path: Path, folder: Path | None, out: Out) -> list[Dataset]:
+    from askwise.data.files import read_mapping
+
+    entries = read_mapping(path, "datasets")
+    if not entries:
+        raise AskwiseError(f"{path} holds no dataset; map a name to {{'path': ..., 'target': ...}}")
+    found = []
+    for name, entry in entries.items():
+        try:
+            found.append(_entry(name, entry, folder or path.parent, out))
+        except AskwiseError as error:
+            raise AskwiseError(f"{path}, {name!r}: {error}") from None
+    return found
+
+
+def _entry(name: str, entry: Any, folder: Path, out: Out) -> Dataset:
+    """One dataset of a suite."""
+    from dataclasses import replace
+
+    from askwise.benchmark.data import TableData, named
+    from askwise.data.files import read_table
+
+    _check_entry(entry)
+    if "name" in entry:
+        known = named(entry["name"])
+        changes = {"name": name} | ({"metric": entry["metric"]} if "metric" in entry else {})
+        if "metric" in entry and not isinstance(known, TableData):
+            raise AskwiseError("a known distribution is shown by its own metric; leave 'metric' out")
+        return replace(known, **changes)  # type: ignore[type-var]
+    frame = read_table(folder / entry["path"])
+    costs = _costs(entry.get("costs"), folder)
+    task, metric = TaskChoice(entry.get("task", "auto")), entry.get("metric", "")
+    lists = [entry.get(key, []) for key in LISTS]
+    return _table(name, frame, entry["target"], lists[0], costs, entry.get("groups"), lists[1], task, metric, out)
+
+
+def _check_entry(entry: Any) -> None:
+    if not isinstance(entry, dict):
+        raise AskwiseError(f"a dataset is a mapping such as {{'path': ..., 'target': ...}}, not {entry!r}")
+    allowed = WITH_A_NAME if "name" in entry else ENTRIES
+    for key in entry:
+        if key not in allowed:
+            raise unknown_name("entry", key, allowed)
+    for key in ("path", "target"):
+        if "name" not in entry and key not in entry:
+            raise AskwiseError(f"it has no {key!r}; give the path of a table and its target, or the name of a dataset")
+    for key in TEXTS:
+        if key in entry and not isinstance(entry[key], str):
+            raise AskwiseError(f"{key!r} must be a text, it is {entry[key]!r}")
+    for key in LISTS:
+        if not isinstance(entry.get(key, []), list):
+            raise AskwiseError(f"{key!r} must be a list of columns, it is {entry[key]!r}")
+    if entry.get("task", "auto") not in list(TaskChoice):
+        raise unknown_name("task", entry["task"], list(TaskChoice))
+
+
+def _costs(given: Any, folder: Path) -> dict[str, float] | None:
+    """Prices of a suite: a mapping of names to prices, a file, or a file and the key that holds them there."""
+    from askwise.data.files import read_costs, read_mapping
+
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return read_costs(folder / given)
+    if not isinstance(given, dict):
+        raise AskwiseError(f"'costs' takes a mapping of names to prices or a file, it is {given!r}")
+    if set(given) != {"file", "key"}:
+        return given
+    held = read_mapping(folder / given["file"], "prices")
+    if given["key"] not in held:
+        raise unknown_name(f"key of {given['file']}:", given["key"], held)
+    prices = held[given["key"]]
+    if not isinstance(prices, dict):
+        raise AskwiseError(f"{given['file']} holds {prices!r} for {given['key']!r}; give a mapping of names to prices")
+    return prices
+
+
+def _table(
+    name: str,
+    frame: Any,
+    target: str,
+    drop: Sequence[str],
+    costs: Mapping[str, float] | None,
+    groups: Mapping[str, Sequence[str]] | None,
+    free: Sequence[str],
+    task: TaskChoice,
+    metric: str,
+    out: Out,
+) -> Dataset:
+    """A table with its target apart, without what is dropped and without identifiers; its questions are checked."""
+    from askwise.benchmark.data import TableData
+
+    X, y = tables.apart(frame, target, out)
+    X = tables.without(X, drop, "--drop" if task is TaskChoice.auto else "drop")
+    named = {*(costs or {}), *(c for members in (groups or {}).values() for c in members), *free}
+    X = tables.without_identifiers(X, named, out)
+    chosen, answers = task_of(y, task, out)
+    data = TableData(name, X, answers, chosen, costs, groups, free, metric)
+    # Reads types, groups and prices, and says what is wrong with them.
+    _ = data.schema
+    return data

@@ -1,0 +1,145 @@
+"""CwCF, classification with costly features: deep Q-learning whose actions are to ask a group or to name a class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from askwise.arrays import at_least_float32
+from askwise.features import FeatureSpace, Rows, rows_at_once
+from askwise.methods.base import ClassifierMethod, with_settings
+from askwise.methods.q_learning import QMethod
+from askwise.networks.dueling import DuelingNetworks
+from askwise.networks.mlp import MlpTrunk
+from askwise.networks.pair_policy import PairPolicy
+from askwise.policy import Belief, Policy
+from askwise.tasks import Classification, Task
+from askwise.training.draws import own_draws
+from askwise.training.loop import Training
+from askwise.training.objectives import random_known
+from askwise.training.q_learning import QLearning, States, greedy, targets
+
+# How sharply the value of a class, which regression may put below that of a sure error, is kept above it.
+SHARPNESS = 50.0
+# Questions differ little in what they are worth in the end: their errors count more than those of the classes.
+GROUP_WEIGHT = 4.0
+VALIDATION_MASKS = 4
+
+
+class CwcfPolicy(PairPolicy):
+    """Q-values of classes and groups. That of a class is -P(it is wrong): 1 + Q is its probability.
+
+    Outputs are log(1 + Q), so that softmax makes them probabilities. With class weights w the values are those of cases
+    that count w times; outputs less log w are at the true prevalence.
+    """
+
+    is_information = False
+    weights: Tensor
+
+    def __init__(self, space: FeatureSpace, task: Task, networks: DuelingNetworks) -> None:
+        super().__init__(space, task, networks)
+        assert isinstance(task, Classification)
+        weights = torch.tensor(task.weights or (1.0,) * task.n_outputs)
+        self.register_buffer("weights", weights, persistent=False)
+
+    def _belief(self, outputs: Tensor, raw: Tensor | None) -> Belief:
+        probability = F.softplus(1 + at_least_float32(outputs), beta=SHARPNESS).clamp_min(1e-6)
+        logits = (probability / self.weights).log() / self.temperature
+        return Belief(logits, None if raw is None else at_least_float32(raw))
+
+
+def class_errors(values: Tensor, y: Tensor) -> Tensor:
+    """Squared error of the values of the classes (..., classes): naming the right one (...) gives 0, any other -1.
+
+    The label is known in training, and so is the reward of every class in every state.
+    """
+    right = y[..., None] == torch.arange(values.shape[-1], device=y.device)
+    return (values + 1 - right.to(values.dtype)).square().sum(-1)
+
+
+class ClassValues:
+    """The values of the classes on random sets: the published pre-training."""
+
+    def __init__(self, policy: CwcfPolicy) -> None:
+        self.policy = policy
+
+    def _errors(self, rows: Rows) -> Tensor:
+        assert rows.y is not None
+        mask = self.policy.mask(random_known(rows.available), rows.present)
+        values, _ = self.policy.networks(self.policy.hide(rows.x, mask), mask, False)
+        return class_errors(values.float(), rows.y) * self.policy.weights[rows.y]
+
+    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
+        del progress
+        yield (self._errors(rows) * weight).sum() / weight.sum()
+
+    def validate(self, rows: Rows) -> Tensor:
+        with own_draws(rows.x.device, seed=0):
+            batches = rows.batches(rows_at_once(rows.x.device))
+            return torch.cat([self._errors(batch) for batch in batches for _ in range(VALIDATION_MASKS)]).mean()
+
+
+class CwcfObjective(QLearning):
+    """Double Q-learning with Retrace: what a question leads to is worth what can be done from there.
+
+    With a budget, an episode asks until nothing more can be paid, and then names a class. Without one, its budget is
+    anything up to the horizon, equally likely: a question that costs a share h of what may be left is asked in vain
+    with probability h, and the class must be named without its answer.
+    """
+
+    batches_remembered = 3
+
+    def loss(self, rows: Rows, weight: Tensor, states: States, ours: Belief, used: Belief, theirs: Belief) -> Tensor:
+        assert rows.y is not None
+        assert isinstance(self.policy, CwcfPolicy)
+        weight = weight * self.policy.weights[rows.y]
+        of_class = class_errors(ours.outputs, rows.y.expand(ours.outputs.shape[:2]))
+        counts = torch.cat([states.counts, torch.ones_like(states.counts[:1])]) * weight
+        classes = (of_class * counts).sum() / counts.sum().clamp_min(1)
+
+        goal = self._goal(states, used, theirs)
+        value = ours.scores[: self.n_steps].gather(2, states.choice[..., None])[..., 0]
+        asked = states.asked * weight
+        groups = ((value - goal).square() * asked).sum() / asked.sum().clamp_min(1)
+        return classes + GROUP_WEIGHT * groups
+
+    def _goal(self, states: States, used: Belief, theirs: Belief) -> Tensor:
+        """What each step was worth, (steps, batch): chosen by the policy as it is used, valued by its slow copy."""
+        n_states = self.n_steps + 1
+        named = used.outputs[:n_states].argmax(2, keepdim=True)
+        naming = theirs.outputs[:n_states].gather(2, named)[..., 0]
+        best = greedy(states, used.scores[:n_states])
+        asking = theirs.scores[:n_states].gather(2, best[..., None])[..., 0]
+        worth = torch.where(states.can_ask, asking, naming)
+        followed = states.asked & (states.choice == best[:-1])
+        in_vain = torch.zeros_like(naming[:-1])
+        if self.rule is None:
+            left = self.horizon - states.spent[:-1]
+            in_vain = torch.where(left > 0, states.price / left, 1.0).clamp(0, 1).to(naming.dtype)
+        # No action is worth more than being right for sure.
+        return targets(in_vain * naming[:-1], 1 - in_vain, worth, followed).clamp(-1, 0)
+
+
+@with_settings
+class CwcfClassifier(ClassifierMethod, QMethod):
+    """Learns by Q-learning which question is worth most in the end, not just at once.
+
+    budget: a number trains for that budget, which is spent in every case before the class is named; None trains one
+    policy for all budgets up to `max_steps` questions of mean price.
+    max_steps: questions in a training episode, by default as many as there are groups, 32 at most.
+    pretrain_epochs: passes over the rows in which only the values of classes are learnt. The other settings are those
+    of DimeClassifier.
+    """
+
+    registry_name = "cwcf-classifier"
+
+    def build(self, space: FeatureSpace, task: Task) -> Policy:
+        trunk = MlpTrunk(space.n_inputs, self.hidden, self.layers, self.dropout or 0.0)
+        return CwcfPolicy(space, task, DuelingNetworks(trunk, self.hidden, task.n_outputs, space.n_groups))
+
+    def train(self, policy: Policy, training: Training, task: Task) -> None:
+        assert isinstance(policy, CwcfPolicy)
+        self.learn(policy, training, task, "classes", ClassValues(policy), CwcfObjective)

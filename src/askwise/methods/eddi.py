@@ -1,0 +1,233 @@
+"""EDDI: a generative model imagines what a question would reveal, and a predictor tells what that would be worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from askwise.arrays import cost_tensor
+from askwise.features import FeatureSpace, Rows, rows_at_once
+from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
+from askwise.methods.neural import NeuralMethod, check_whole
+from askwise.networks.mlp import Mlp
+from askwise.networks.pair import Networks
+from askwise.networks.pair_policy import PairPolicy
+from askwise.networks.partial_vae import PartialVae, spread_noise
+from askwise.policy import Belief, Policy
+from askwise.tasks import Classification, Task
+from askwise.training.draws import own_draws
+from askwise.training.loop import Training
+from askwise.training.objectives import MaskedPrediction, random_known
+from askwise.training.temperature import fit_temperature
+
+MODEL_UPDATES = 3400
+PREDICTOR_UPDATES = 3400
+# Probabilities below the first count as it; and p / mean - 1 stays above -1, where p is lost beside the mean.
+LEAST, LEAST_RATIO = 1e-30, 2**-24 - 1
+# How many numbers to hold at once: what a CPU's cache holds, and what keeps a GPU busy.
+NUMBERS_AT_ONCE = {"cpu": 2**19, "cuda": 2**26}
+
+
+class EddiNetworks(Networks):
+    """A predictor, and a model of the inputs."""
+
+    def __init__(self, predictor: Mlp, model: PartialVae) -> None:
+        super().__init__()
+        self.predictor = predictor
+        self.model = model
+
+    @property
+    def predictor_parts(self) -> list[nn.Module]:
+        return [self.predictor]
+
+
+class Alike(nn.Module):
+    """Groups of about as many entries: their numbers (groups,), and their entries (groups, most), padded."""
+
+    groups: Tensor
+    index: Tensor
+    there: Tensor
+
+    def __init__(self, groups: list[int], entries: list[list[int]]) -> None:
+        super().__init__()
+        most = max(len(entries[g]) for g in groups)
+        index = [entries[g] + [-1] * (most - len(entries[g])) for g in groups]
+        self.register_buffer("groups", torch.tensor(groups), persistent=False)
+        self.register_buffer("index", torch.tensor(index).clamp_min(0), persistent=False)
+        self.register_buffer("there", (torch.tensor(index) >= 0).float(), persistent=False)
+
+    @staticmethod
+    def all_of(space: FeatureSpace) -> nn.ModuleList:
+        """All groups of a space; none is padded to twice its size or more."""
+        entries: list[list[int]] = [[] for _ in range(space.n_groups)]
+        for entry, column in enumerate(space.column_of_entry):
+            group = space.group_of_column[column]
+            if group >= 0:
+                entries[group].append(entry)
+        kinds = sorted({len(e).bit_length() for e in entries})
+        return nn.ModuleList(
+            Alike([g for g, e in enumerate(entries) if len(e).bit_length() == kind], entries) for kind in kinds
+        )
+
+
+class EddiPolicy(PairPolicy):
+    """Scores by sampling: I(y; x_i | x_S), in nats, or the variance that x_i explains, in squared units of y.
+
+    The samples come from noise that is kept with the policy, the same for every row and state. A group is imagined
+    with all its columns, though some may turn out to be missing.
+    """
+
+    noise: Tensor
+    in_group: Tensor
+
+    def __init__(self, space: FeatureSpace, task: Task, networks: EddiNetworks, n_samples: int) -> None:
+        super().__init__(space, task, networks)
+        self.register_buffer("noise", spread_noise(n_samples, networks.model.latent + space.n_columns))
+        group = torch.tensor(space.group_of_column)
+        in_group = (group == torch.arange(space.n_groups)[:, None]).float()
+        self.register_buffer("in_group", in_group, persistent=False)
+        self.alike = Alike.all_of(space)
+
+    @property
+    def _parts(self) -> tuple[Mlp, PartialVae]:
+        assert isinstance(self.networks, EddiNetworks)
+        return self.networks.predictor, self.networks.model
+
+    def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> Belief:
+        predictor, _ = self._parts
+        hidden = self.hide(x, mask)
+        first = predictor.first(torch.cat([hidden, mask.to(x.dtype)], 1))
+        belief = self._belief(predictor.onward(first), None)
+        return Belief(belief.outputs, self._scores(hidden, mask, first)) if scores else belief
+
+    @torch.no_grad()
+    def _scores(self, x: Tensor, mask: Tensor, first: Tensor) -> Tensor:
+        """Of every group, (batch, groups), 0 for known ones; a few rows at a time, for the sake of memory."""
+        _, model = self._parts
+        # A column that never changed in training has nothing to tell.
+        varies = torch.zeros_like(mask[0], dtype=x.dtype).index_add(0, self.column_of_entry, model.high - model.low)
+        open_ = ((mask.to(x.dtype) @ self.in_group.T) == 0) & ((self.in_group @ varies) > 0)
+        size = max(1, self._at_once(x) // (len(self.noise) * 4 * x.shape[1]))
+        parts = (torch.split(part, size) for part in (x, mask, first, open_))
+        return torch.cat([self._scores_of(*part) for part in zip(*parts, strict=True)])
+
+    @staticmethod
+    def _at_once(x: Tensor) -> int:
+        return NUMBERS_AT_ONCE[x.device.type]
+
+    def _scores_of(self, x: Tensor, mask: Tensor, first: Tensor, open_: Tensor) -> Tensor:
+        predictor, model = self._parts
+        values = model.imagine(x, mask, self.noise)
+        weight = predictor.first.weight.T.contiguous()
+        # The first layer is linear: a revealed group adds its values times their weights, and those of its mask.
+        of_mask = self.in_group @ weight[x.shape[1] :]
+        scores = torch.zeros_like(open_, dtype=x.dtype)
+        for alike in self.alike:
+            assert isinstance(alike, Alike)
+            # What is held: a hidden layer of each sample, and the weights of each entry.
+            size = max(1, self._at_once(x) // (max(len(self.noise), alike.index.shape[1]) * weight.shape[1]))
+            pairs = open_[:, alike.groups].nonzero()
+            for row, place in (part.T for part in torch.split(pairs, size)):
+                group, index = alike.groups[place], alike.index[place]
+                added = (values[row[:, None], index] * alike.there[place][..., None]).transpose(1, 2)
+                before = (first[row] + of_mask[group])[:, None]
+                # The same product; of one entry each, the first takes half the time of the second.
+                one = index.shape[1] == 1
+                after = (torch.addcmul if one else torch.baddbmm)(before, added, weight[index])
+                outputs = predictor.onward(after)
+                scores[row, group] = self._tells(self._belief(outputs, None).outputs).to(x.dtype)
+        return scores
+
+    def _tells(self, outputs: Tensor) -> Tensor:
+        """How much the outputs (pairs, samples, n_outputs) differ from their mean, (pairs,)."""
+        if self.is_regression:
+            return (outputs - outputs.mean(1, keepdim=True)).square().mean((1, 2))
+        # Samples last: torch works through many samples faster than through a few classes.
+        p = outputs.transpose(1, 2).contiguous().softmax(1)
+        mean = p.mean(2, keepdim=True)
+        apart = p - mean
+        # p log(p / mean) - (p - mean), whose second part adds up to 0: so written, what is little stays exact.
+        ratio = (apart / mean.clamp_min(LEAST)).clamp_min(LEAST_RATIO)
+        return (p * ratio.log1p() - apart).sum((1, 2)) / p.shape[2]
+
+
+class Imagining:
+    """Tell all that is present from random sets of groups: the evidence bound of the partial autoencoder."""
+
+    def __init__(self, policy: EddiPolicy, model: PartialVae, validation_masks: int = 4) -> None:
+        self.policy = policy
+        self.model = model
+        self.validation_masks = validation_masks
+
+    def _losses(self, rows: Rows) -> Tensor:
+        mask = self.policy.mask(random_known(rows.available), rows.present)
+        noise = torch.randn(len(rows), self.model.latent, device=rows.x.device)
+        return self.model.losses(rows, mask, noise) / self.policy.space.n_columns
+
+    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
+        del progress
+        yield (self._losses(rows) * weight).sum() / weight.sum()
+
+    def validate(self, rows: Rows) -> Tensor:
+        with own_draws(rows.x.device, seed=0):
+            found = [
+                self._losses(batch)
+                for batch in rows.batches(rows_at_once(rows.x.device))
+                for _ in range(self.validation_masks)
+            ]
+        return torch.cat(found).mean()
+
+
+@with_settings
+class Eddi(NeuralMethod):
+    """What EDDI's classifier and regressor share: settings, networks and the stages of training."""
+
+    latent: int = 16
+    n_samples: int = 16
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        check_whole("latent", self.latent)
+        check_whole("n_samples", self.n_samples, least=2)
+
+    def build(self, space: FeatureSpace, task: Task) -> Policy:
+        model = PartialVae(space, self.hidden, self.latent, self.layers, self.dropout or 0.0)
+        return EddiPolicy(space, task, EddiNetworks(self.mlp(space, task.n_outputs), model), self.n_samples)
+
+    def train(self, policy: Policy, training: Training, task: Task) -> None:
+        assert isinstance(policy, EddiPolicy)
+        assert isinstance(policy.networks, EddiNetworks)
+        model = policy.networks.model
+        self.ready(policy, training)
+        model.observe(training.train)
+        training.stage("model", Imagining(policy, model), self.plan(training, MODEL_UPDATES))
+        training.stage("predictor", MaskedPrediction(policy, task), self.plan(training, PREDICTOR_UPDATES))
+        if isinstance(task, Classification):
+            costs = cost_tensor(policy.space.costs, torch.float32, training.device)
+            steps = self.steps(policy.space)
+            # The greedy path is dear: every step of it samples.
+            policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps, at_random=True))
+
+
+@with_settings
+class EddiClassifier(ClassifierMethod, Eddi):
+    """Asks the group whose imagined answers would tell most about a label per cost.
+
+    latent: size of the code z of the partial autoencoder. n_samples: imagined answers to each question; more are
+    steadier and slower. The other settings are those of DimeClassifier: epochs and patience hold for both stages, the
+    model of the inputs and the predictor, and max_steps only tells how many sets of each row set the temperature.
+    """
+
+    registry_name = "eddi-classifier"
+
+
+@with_settings
+class EddiRegressor(RegressorMethod, Eddi):
+    """Asks the group whose imagined answers would change the prediction of a number most per cost.
+
+    The settings are those of EddiClassifier; scores are variances in squared units of y.
+    """
+
+    registry_name = "eddi-regressor"

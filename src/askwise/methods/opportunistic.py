@@ -1,0 +1,79 @@
+"""Opportunistic learning: Q-learning whose reward is how much an answer changes the prediction, per cost."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from askwise.features import FeatureSpace, Rows
+from askwise.methods.base import ClassifierMethod, with_settings
+from askwise.methods.q_learning import QMethod
+from askwise.networks.pair_policy import PairPolicy
+from askwise.policy import Belief, Policy
+from askwise.tasks import Task
+from askwise.training.loop import Training
+from askwise.training.objectives import MaskedPrediction
+from askwise.training.q_learning import QLearning, States, greedy, targets
+
+# What the changes that later answers make count, from question to question.
+DISCOUNT = 0.5
+# Where raw values start: most answers change little.
+FIRST_VALUE = -2.0
+
+
+class OpportunisticPolicy(PairPolicy):
+    """A predictor, and on the same trunk the value of asking each group, which is never below 0."""
+
+    is_information = False
+
+
+class OpportunisticObjective(QLearning):
+    """Prediction in all states of the episodes, and double Q-learning of the discounted changes that answers make.
+
+    A change is the L1 distance of the class probabilities before and after an answer. They are those of the network
+    without dropout, which stand for the mean over draws of dropout: means of few draws differ by their noise alone.
+    Changes are told anew whenever an episode is learnt from, since the predictor learns too.
+    """
+
+    batches_remembered = 8
+    discount = DISCOUNT
+
+    def loss(self, rows: Rows, weight: Tensor, states: States, ours: Belief, used: Belief, theirs: Belief) -> Tensor:
+        assert rows.y is not None
+        shape, n_states = ours.outputs.shape[:2], self.n_steps + 1
+        surprise = self.task.training_loss(ours.outputs.flatten(0, 1), rows.y.repeat(shape[0])).view(shape)
+        counts = torch.cat([states.counts, torch.ones_like(states.counts[:1])]) * weight
+        predictor = (surprise * counts).sum() / counts.sum().clamp_min(1)
+
+        probability = used.outputs[:n_states].softmax(2)
+        change = (probability[1:] - probability[:-1]).abs().sum(2)
+        reward = change * (self.costs.mean() / states.price).to(change.dtype)
+        best = greedy(states, used.scores[:n_states])
+        asking = nn.functional.softplus(theirs.scores[:n_states].gather(2, best[..., None])[..., 0])
+        goal = targets(reward, torch.full_like(reward, self.discount), asking * states.can_ask)
+        raw = ours.scores[: self.n_steps].gather(2, states.choice[..., None])[..., 0]
+        asked = states.asked * weight
+        value = ((nn.functional.softplus(raw) - goal).square() * asked).sum() / asked.sum().clamp_min(1)
+        return predictor + value
+
+
+@with_settings
+class OpportunisticClassifier(ClassifierMethod, QMethod):
+    """Asks the group whose answer, and those it leads to, will change the prediction most per cost.
+
+    budget: a number trains on episodes that spend that budget; None on episodes of `max_steps` questions.
+    max_steps: questions in a training episode, by default as many as there are groups, 32 at most.
+    pretrain_epochs: passes over the rows in which only predictions are learnt. The other settings are those of
+    DimeClassifier.
+    """
+
+    registry_name = "opportunistic-classifier"
+
+    def build(self, space: FeatureSpace, task: Task) -> Policy:
+        networks = self.pair(space, task, share_trunk=True)
+        nn.init.constant_(networks.score_head.bias, FIRST_VALUE)
+        return OpportunisticPolicy(space, task, networks, "positive")
+
+    def train(self, policy: Policy, training: Training, task: Task) -> None:
+        assert isinstance(policy, OpportunisticPolicy)
+        self.learn(policy, training, task, "predictor", MaskedPrediction(policy, task), OpportunisticObjective)

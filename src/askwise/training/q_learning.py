@@ -1,0 +1,182 @@
+"""Q-learning on episodes of questions: walk, remember, and learn what each question was worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from askwise.acquisition import explore, propose, walk
+from askwise.arrays import any_in_row
+from askwise.features import Rows, rows_at_once
+from askwise.networks.pair_policy import PairPolicy
+from askwise.policy import Belief, Policy
+from askwise.stopping import Budget
+from askwise.tasks import Task
+from askwise.training.episodes import EpisodeObjective
+from askwise.training.loop import evaluating
+from askwise.training.objectives import random_known
+from askwise.training.replay import ReplayMemory, TargetPolicy
+from askwise.training.update import aside
+
+# Share of random questions in the first episodes, in the last ones, and how much of the training it takes to fall.
+FIRST_EPSILON, LAST_EPSILON, FALLS_WITHIN = 1.0, 0.1, 0.5
+
+
+def episodes(policy: Policy, rows: Rows, costs: Tensor, n_steps: int, rule: Budget | None, epsilon: Tensor) -> Tensor:
+    """Walk rows by the policy, at probability epsilon at random among what can be paid; when each group was asked.
+
+    Unlike `walk` with a rule, the host never waits.
+    """
+    known, spent = torch.zeros_like(rows.available), costs.new_zeros(len(rows))
+    times_known = torch.zeros(known.shape, dtype=torch.int16, device=known.device)
+    tracker = policy.track(rows)
+    order = torch.rand(known.shape, device=known.device)
+    for _ in range(n_steps):
+        step = propose(policy, tracker.belief(known), known, rows.available, spent, costs, rule)
+        step = explore(replace(step, open=step.values > -torch.inf), epsilon, order)
+        tracker.reveal(step.choice, step.can_ask)
+        known, spent = step.known_next, step.spent_next
+        times_known += known
+    return n_steps - times_known
+
+
+class States(NamedTuple):
+    """All states of some episodes, (steps + 1, batch, ...), and the steps (steps, batch) from each to the next.
+
+    allowed: groups that may be asked next; none in the last state, where the episode ends. asked: whether a step asked
+    anything; choice: what. spent, price: before, and of, each question. counts: whether a state differs from the one
+    before.
+    """
+
+    known: Tensor
+    allowed: Tensor
+    choice: Tensor
+    asked: Tensor
+    spent: Tensor
+    price: Tensor
+    counts: Tensor
+
+    @staticmethod
+    def of(rows: Rows, asked_at: Tensor, costs: Tensor, n_steps: int, rule: Budget | None) -> States:
+        time = torch.arange(n_steps + 1, device=asked_at.device, dtype=asked_at.dtype)[:, None, None]
+        known = asked_at < time
+        now = asked_at == time[:-1]
+        asked = any_in_row(now.flatten(0, 1)).view(n_steps, -1)
+        choice = now.view(torch.uint8).argmax(2)
+        spent = (known * costs).sum(2)
+        allowed = rows.available & ~known & (time < n_steps)
+        if rule is not None:
+            allowed = allowed & rule.allows(spent.flatten(), costs).view(n_steps + 1, len(asked_at), -1)
+        counts = torch.cat([torch.ones_like(asked[:1]), asked])
+        return States(known, allowed, choice, asked, spent, costs[choice], counts)
+
+    @property
+    def can_ask(self) -> Tensor:
+        """Whether the episode goes on from a state, (steps + 1, batch)."""
+        return any_in_row(self.allowed.flatten(0, 1)).view(self.counts.shape)
+
+
+def greedy(states: States, scores: Tensor) -> Tensor:
+    """The best of the allowed groups in every state, (steps + 1, batch), by scores (steps + 1, batch, groups)."""
+    return scores.masked_fill(~states.allowed, -torch.inf).argmax(2)
+
+
+def targets(rewards: Tensor, goes_on: Tensor, best: Tensor, followed: Tensor | None = None) -> Tensor:
+    """What each step is worth: its reward, and so much (steps, batch) of what the next state is worth.
+
+    best (steps + 1, batch): what a state is worth by the slow copy. followed (steps, batch): steps that did what the
+    policy would do now; their own targets are used for it, which is Retrace with a greedy target policy. Without it,
+    one-step targets.
+    """
+    found: list[Tensor] = []
+    worth = best[-1]
+    for t in reversed(range(len(rewards))):
+        found.append(rewards[t] + goes_on[t] * worth)
+        worth = best[t] if followed is None else torch.where(followed[t], found[-1], best[t])
+    return torch.stack(found[::-1])
+
+
+class QLearning(nn.Module):
+    """Each batch of rows is walked and remembered; then updates learn from episodes drawn from the memory.
+
+    costs are in float64, so that sums of prices meet a budget. rule: what limits an episode, if anything does.
+    batches_remembered: newer episodes tell more of where the policy goes now, older ones of what else there is.
+    """
+
+    batches_remembered: ClassVar[int]
+
+    def __init__(
+        self,
+        policy: PairPolicy,
+        task: Task,
+        costs: Tensor,
+        n_steps: int,
+        rule: Budget | None,
+        walked: int,
+        rows_per_update: int,
+    ) -> None:
+        super().__init__()
+        # In a tuple: as a submodule it would be saved twice.
+        self._policy = (policy,)
+        self.task = task
+        self.costs = costs
+        self.n_steps = n_steps
+        self.rule = rule
+        self.rows_per_update = min(walked, rows_per_update)
+        self.memory = ReplayMemory(policy.space, self.batches_remembered * walked, costs.device)
+        self.target = TargetPolicy(policy)
+
+    @property
+    def policy(self) -> PairPolicy:
+        return self._policy[0]
+
+    @property
+    def horizon(self) -> Tensor:
+        """All that an episode of no fixed budget spends: as many questions of mean price as it has states."""
+        return self.costs.mean() * (self.n_steps + 1)
+
+    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
+        epsilon = FIRST_EPSILON + (LAST_EPSILON - FIRST_EPSILON) * (progress / FALLS_WITHIN).clamp_max(1)
+        with aside(), evaluating(self.policy):
+            asked_at = episodes(self.policy, rows, self.costs, self.n_steps, self.rule, epsilon)
+            self.memory.push(rows, weight, asked_at)
+        for _ in range(max(1, len(rows) // self.rows_per_update)):
+            yield self._loss(*self.memory.sample(self.rows_per_update))
+            self.target.follow(self.policy)
+
+    def _loss(self, rows: Rows, weight: Tensor, asked_at: Tensor) -> Tensor:
+        """Of the states of these episodes, and of one random set a row: what is never visited stays predictable."""
+        states = States.of(rows, asked_at, self.costs, self.n_steps, self.rule)
+        known = torch.cat([states.known, random_known(rows.available)[None]])
+        mask = self.policy.mask(known, rows.present).flatten(0, 1)
+        x, networks = rows.x.repeat(len(known), 1), self.policy.networks
+        # Dropout comes after the first layers, which most of the work is in: they are run once for both.
+        first = networks.first(self.policy.hide(x, mask), mask)
+        ours = Belief(*networks.onward(first))
+        with aside(), evaluating(self.policy):
+            used = Belief(*networks.onward(first.detach()))
+            theirs = self.target(x, mask)
+        each = (Belief(*(p.float().unflatten(0, known.shape[:2]) for p in belief)) for belief in (ours, used, theirs))
+        return self.loss(rows, weight, states, *each)
+
+    def loss(self, rows: Rows, weight: Tensor, states: States, ours: Belief, used: Belief, theirs: Belief) -> Tensor:
+        """The loss of outputs and raw scores (steps + 2, batch, ...) of all states, and then of the random set.
+
+        ours: to learn from; used: without dropout and gradient; theirs: of the slow copy.
+        """
+        raise NotImplementedError
+
+    def validate(self, rows: Rows) -> Tensor:
+        """Mean loss where the budget ends the greedy path; without one, over all that is spent along it."""
+        if self.rule is None:
+            return EpisodeObjective(self.policy, self.task, self.costs, self.n_steps).validate(rows)
+        total = torch.zeros((), device=rows.x.device)
+        for batch in rows.batches(rows_at_once(rows.x.device)):
+            assert batch.y is not None
+            *_, last = walk(self.policy, batch, self.costs, self.n_steps + 1, self.rule)
+            total += self.task.loss(last.belief.outputs, batch.y).sum()
+        return total / (len(rows) * self.task.unit)

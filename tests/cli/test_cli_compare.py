@@ -1,0 +1,223 @@
+"""`askwise compare`: what it writes and says, the data it takes, mistakes, and how it ends and goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from askwise.methods.random_order import RandomOrderClassifier
+from askwise.methods.registry import METHODS
+
+QUICK = ["--epochs", "1", "--hidden", "8", "--jobs", "1"]
+COMMAND = [sys.executable, "-c", "from askwise.cli import main; main()", "compare"]
+
+
+@pytest.fixture(scope="module")
+def clinic(cases, tmp_path_factory):
+    """A table, its prices, and a suite of it and of a dataset with a name, in a folder of their own."""
+    folder = tmp_path_factory.mktemp("clinic")
+    frame, answers = cases
+    frame.assign(diagnosis=answers, patient=[f"p{i}" for i in range(len(frame))]).to_csv(
+        folder / "cases.csv", index=False
+    )
+    prices = {"scan": 40, "pressure": 2.5}
+    (folder / "prices.json").write_text(json.dumps({"clinic": prices}))
+    (folder / "costs.json").write_text(json.dumps(prices))
+    entry = {
+        "path": "cases.csv", "target": "diagnosis", "drop": ["patient", "site"], "free": ["age"],
+        "costs": {"file": "prices.json", "key": "clinic"}, "groups": {"exercise": ["rate", "pain"]},
+        "task": "classification", "metric": "accuracy",
+    }  # fmt: skip
+    (folder / "suite.json").write_text(json.dumps({"clinic": entry, "vineyard": {"name": "wine"}}))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shown(run, clinic, tmp_path_factory):
+    """A suite compared, with two seeds: what was said, and where it wrote."""
+    out = tmp_path_factory.mktemp("out") / "results"
+    chosen = ("--methods", "dime,random-order", "--methods", "all-features", "--seeds", 2, "--seeds", "dime=1")
+    said = run("compare", clinic / "suite.json", *chosen, *QUICK, "--out", out)
+    assert said.exit_code == 0, said.stderr
+    return said.stdout, out
+
+
+def test_it_writes_a_tidy_table_a_document_and_pictures(shown):
+    said, out = shown
+    table = pd.read_csv(out / "results.csv")
+    assert list(table.columns[:8]) == [
+        "dataset", "method", "seed", "protocol", "rule", "budget", "mean_cost", "mean_groups",
+    ]  # fmt: skip
+    assert set(table["dataset"]) == {"clinic", "vineyard"}
+    assert set(table["rule"]) == {"budget", "average-cost", "everything"}
+    assert set(table.loc[table["method"] == "dime", "seed"]) == {0}
+    assert (table.loc[table["dataset"] == "clinic", "n_groups"] == 5).all()
+    assert "## clinic" in (out / "table.md").read_text()
+    for name in ("compare.png", "compare-average-cost.png"):
+        assert (out / name).read_bytes().startswith(b"\x89PNG")
+    assert all(str(out / name) in said for name in ("results.csv", "table.md", "compare.png"))
+    assert len(list((out / "cells").glob("*.json"))) == 10
+
+
+def test_the_tables_on_the_terminal_have_a_line_for_each_method(shown):
+    said, _ = shown
+    lines = [line.split() for line in said.splitlines()]
+    assert sum(line[:1] == ["dime"] for line in lines) == 2
+    assert sum(line[:1] == ["all-features"] for line in lines) == 2
+    assert "clinic: Accuracy in %" in said
+    assert "10 trainings run" in said
+    assert max(len(line) for line in said.splitlines() if ": /" not in line) <= 110
+
+
+def test_the_same_command_runs_nothing_again_and_json_has_the_facts(run, clinic, shown):
+    chosen = ("--methods", "dime,random-order", "--seeds", 2, "--seeds", "dime=1")
+    said = run("compare", clinic / "suite.json", *chosen, *QUICK, "--out", shown[1], "--json")
+    assert (said.exit_code, said.stderr) == (0, "")
+    facts = json.loads(said.stdout)
+    assert facts["trainings"] == {"run": 0, "kept": 6}
+    assert facts["failed"] == []
+    assert {line["method"] for line in facts["standings"]["budget"]} == {"dime", "random-order"}
+    assert facts["results"][0]["dataset"] == "clinic"
+    assert set(facts["files"]) == {"results", "table", "figure", "average_cost_figure"}
+
+
+def test_a_table_takes_the_options_of_train_and_leaves_identifiers_out(run, clinic, tmp_path):
+    said = run(
+        *("compare", clinic / "cases.csv", "--target", "diagnosis", "--costs", clinic / "costs.json"),
+        *("--free", "age,sex", "--drop", "site", "--methods", "random-order", "--seeds", 1, "--budgets", "2,45,50"),
+        *("--out", tmp_path, "--json", *QUICK),
+    )
+    assert said.exit_code == 0, said.stderr
+    assert "'patient' is left out" in said.stderr
+    assert "cases: everything costs 45.5, so these budgets are left out: 50" in said.stderr
+    results = json.loads(said.stdout)["results"]
+    assert [(line["dataset"], line["budget"], line["n_groups"]) for line in results] == [
+        ("cases", 2, 5), ("cases", 45, 5),
+    ]  # fmt: skip
+
+
+def test_known_distributions_have_the_exact_policy_too(run, tmp_path):
+    said = run("compare", "tests:60", "--methods", "exact", "--seeds", 1, "--test-rows", 50, *QUICK, "--out", tmp_path)
+    assert said.exit_code == 0, said.stderr
+    assert "exact" in said.stdout
+
+
+def test_silence_is_kept(run, tmp_path):
+    said = run("compare", "wine", "--methods", "random-order", "--seeds", 1, *QUICK, "--out", tmp_path, "--quiet")
+    assert (said.exit_code, said.output) == (0, "")
+
+
+def test_what_fails_is_told_at_the_end_with_exit_code_1(run, tmp_path, monkeypatch):
+    class Unlucky(RandomOrderClassifier):
+        registry_name = "unlucky-classifier"
+
+        def train(self, *_):
+            raise RuntimeError("no luck")
+
+    monkeypatch.setitem(METHODS, "unlucky-classifier", Unlucky)
+    said = run("compare", "wine", "--methods", "unlucky,random-order", "--seeds", 1, *QUICK, "--out", tmp_path)
+    assert said.exit_code == 1
+    assert "Failed: wine, unlucky, seed 0: RuntimeError: no luck" in said.stderr
+    assert "Failed: 1 of 2 trainings" in said.stderr
+    assert set(pd.read_csv(tmp_path / "results.csv")["method"]) == {"random-order"}
+    alone = run("compare", "wine", "--methods", "unlucky", "--seeds", 1, *QUICK, "--out", tmp_path, "--json")
+    assert alone.exit_code == 1
+    assert json.loads(alone.stdout)["failed"][0]["error"] == "RuntimeError: no luck"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["digitz"], ["unknown dataset 'digitz'; did you mean 'digits'?", "(.json)"]),
+        (["cube:many"], ["'cube:many'", "at least 50"]),
+        (["none.csv", "--target", "y"], ["there is no file none.csv"]),
+        (["none.json"], ["there is no file none.json"]),
+        (["cases.csv"], ["--target COLUMN"]),
+        (["cases.csv", "--target", "diagnoses"], ["unknown target 'diagnoses'; did you mean 'diagnosis'?"]),
+        (["cases.csv", "--target", "diagnosis", "--drop", "scam"], ["'scam'", "did you mean 'scan'?"]),
+        (["cases.csv", "--target", "diagnosis", "--free", "agee"], ["'agee'", "did you mean 'age'?"]),
+        (["wine", "--target", "grower"], ["--target tells of one table, and 0 are given"]),
+        (["wine", "--folder", "."], ["--folder", "no suite"]),
+        (["wine", "wine"], ["'wine' is given twice"]),
+        (["wine", "--methods", "dimme"], ["unknown method 'dimme'; did you mean 'dime'?"]),
+        (["wine", "--seeds", "many"], ["--seeds", "'many'"]),
+        (["wine", "--seeds", "0"], ["--seeds", "at least 1"]),
+        (["wine", "--seeds", "edi=2"], ["'edi'", "did you mean 'eddi'?"]),
+        (["wine", "--budgets", "1,two"], ["--budgets", "'two'"]),
+        (["wine", "--budgets", "-1"], ["--budgets", "'-1'"]),
+        (["wine", "--protocol", "papers"], ["did you mean 'paper'?"]),
+        (["wine", "--metric", "acuracy"], ["did you mean 'accuracy'?"]),
+        (["wine", "--device", "tpu"], ["'tpu'"]),
+        (["wine", "--out", "cases.csv"], ["is a file"]),
+        (["no.json"], ["no.json is not valid JSON"]),
+        (["empty.json"], ["empty.json holds no dataset"]),
+        (["list.json"], ["must hold a JSON object"]),
+        (["bad.json"], ["bad.json, 'clinic': unknown entry 'targets'; did you mean 'target'?"]),
+        (["lost.json"], ["lost.json, 'clinic': ", "there is no file"]),
+        (["half.json"], ["half.json, 'clinic': it has no 'target'"]),
+        (["key.json"], ["key.json, 'clinic': ", "unknown key of prices.json: 'clinics'; did you mean 'clinic'?"]),
+    ],
+)
+def test_a_mistake_is_told_before_any_training(run, clinic, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    for name in ("cases.csv", "prices.json"):
+        (tmp_path / name).write_bytes((clinic / name).read_bytes())
+    table = {"path": "cases.csv", "target": "diagnosis"}
+    suites = {
+        "bad": {"clinic": {"path": "cases.csv", "targets": "diagnosis"}},
+        "lost": {"clinic": {"path": "lost.csv", "target": "diagnosis"}},
+        "half": {"clinic": {"path": "cases.csv"}},
+        "key": {"clinic": table | {"costs": {"file": "prices.json", "key": "clinics"}}},
+        "empty": {},
+        "list": [],
+    }
+    for name, suite in suites.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(suite))
+    (tmp_path / "no.json").write_text("{")
+    said = run("compare", *arguments)
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert "Error: " in said.stderr
+    assert all(word in said.stderr for word in words), said.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_the_suite_of_the_benchmarks_can_be_read(run):
+    suite = Path(__file__).parents[2] / "benchmarks" / "tables.json"
+    assert list(json.loads(suite.read_text())) == [
+        "digits", "spam", "physionet2012", "support2", "bank_additional", "actg175", "keel_pima", "heart_cleveland",
+    ]  # fmt: skip
+    said = run("compare", suite)
+    assert "tables.json, 'spam': there is no file" in said.stderr
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.proof)])
+def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(run, tmp_path, jobs):
+    chosen = ["tests:300", "--methods", "random-order", "--epochs", "3", "--out", str(tmp_path / "results")]
+    process = subprocess.Popen(
+        [*COMMAND, *chosen, "--seeds", "500", "--jobs", str(jobs)],
+        stderr=subprocess.PIPE, text=True, start_new_session=True, env=os.environ | {"TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    while len(list(tmp_path.glob("results/cells/*.json"))) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "Stopped. What is done is kept: run the same command again to go on.\n")
+    assert os.listdir(tmp_path) == ["results"]
+    assert all(json.loads(path.read_text())["error"] is None for path in (tmp_path / "results" / "cells").iterdir())
+    again = run("compare", *chosen, "--seeds", "2", "--jobs", "1", "--json")
+    assert json.loads(again.stdout)["trainings"]["kept"] >= 1
+
+
+def test_help_names_the_kinds_of_data_and_has_examples(run):
+    said = run("compare", "--help").stdout
+    assert "cube:750" in said
+    assert "--seeds eddi=2" in said
