@@ -62,7 +62,7 @@ def split_curves(
 
 
 def draw(curves: dict[str, dict[str, list[pd.DataFrame]]], totals: dict[str, float], path: Path) -> None:
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = Figure(figsize=(10, 4.6), layout="constrained")
     for axes, (name, variants) in zip(figure.subplots(1, len(curves)), curves.items(), strict=True):
         grid = np.r_[0, np.geomspace(1, totals[name], 200)]
         for variant, tables in variants.items():
@@ -73,7 +73,7 @@ def draw(curves: dict[str, dict[str, list[pd.DataFrame]]], totals: dict[str, flo
         axes.set(title=name, xlabel="mean cost, 1995 Canadian dollars", ylabel="AUROC", xlim=(1, totals[name]))
         axes.set_xscale("log")
         axes.grid(alpha=0.3)
-        axes.legend(frameon=False, loc="lower right")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(path, dpi=150)
 
 

@@ -104,8 +104,11 @@ def _draw_panel(ax: Axes, results: pd.DataFrame, rule: str, styles: dict[str, St
     if rule == AVERAGE:
         own = summary(results, AVERAGE)
         curves = curves[~curves["method"].isin(own["method"])]
-        # Where it asks nothing it has no place on an axis of ratios.
-        curves = pd.concat([curves, own[own["mean_cost"] > 0].assign(cost=own["mean_cost"])])
+        # Where a seed asks nothing it has no place on an axis of ratios, and a mean with the others says nothing.
+        least = results[results["rule"] == AVERAGE].groupby(["method", "budget"])["mean_cost"].min()
+        asks = least[least > 0].index
+        own = own[own.set_index(["method", "budget"]).index.isin(asks)]
+        curves = pd.concat([curves, own.assign(cost=own["mean_cost"])])
     # The best lies on top.
     for method in reversed(ordered(standings(results), metric)):
         part = curves[curves["method"] == method].sort_values("cost")

@@ -177,7 +177,7 @@ def _write(results: pd.DataFrame, folder: Path) -> dict[str, Path]:
 
     files = {"results": folder / "results.csv", "table": folder / "table.md", "figure": folder / "compare.png"}
     with whole_file(files["results"]) as part:
-        results.to_csv(part, index=False)
+        results.to_csv(part, index=False, float_format="%.6g")
     with whole_file(files["table"]) as part:
         part.write_text(markdown(results), encoding="utf-8")
     pictures = {"figure": BUDGET}

@@ -15,6 +15,7 @@ from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.neural import NeuralMethod, check_number, check_whole_or_none
+from askwise.networks.concrete import gumbel
 from askwise.networks.pair import SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Policy
@@ -91,11 +92,6 @@ class SoftSelection(EpisodeObjective):
         closed = (known | ~rows.available) & asked[..., None]
         noisy = (logits + gumbel(logits)).masked_fill(closed, -torch.inf)
         return (noisy / self.temperature).softmax(-1) * asked[..., None]
-
-
-def gumbel(like: Tensor) -> Tensor:
-    """Noise that makes the largest of noisy logits a draw from their softmax."""
-    return -torch.empty_like(like).exponential_().log()
 
 
 @with_settings
