@@ -18,7 +18,7 @@ demo: setup
 	$(BIN)/askwise demo
 
 test: setup lint
-	$(BIN)/pytest -m "not proof"
+	$(BIN)/pytest -m "not proof" -n auto --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check .

@@ -61,7 +61,7 @@ def plain_seconds(model: DimeClassifier, x: np.ndarray, y: np.ndarray) -> float:
 
 
 def main() -> None:
-    args = arguments(__doc__)
+    args = arguments(__doc__).parse_args()
     *data, x_test, y_test = load(args.data)
     parts = ["CPU s", *STAGES, "the rest"]
     table = Table(["seed", *parts, *(f"at {k}" for k in BUDGETS), "penalised", "at features", "joint epochs"])

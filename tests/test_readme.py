@@ -74,11 +74,11 @@ def run_without_torch(code: str, typed: str) -> str:
 
 
 def test_the_commands_run(cases):
-    (commands,) = examples("bash")
-    for line in commands.strip().splitlines():
+    for line in "".join(examples("bash")).strip().splitlines():
         program, *words = shlex.split(line)
         assert program == "askwise"
         run = [sys.executable, "-c", "from askwise.cli import main; main()", *words]
         done = subprocess.run(run, input="40\nmale\nmuch\n", capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     assert (cases / "report" / "index.html").exists()
+    assert (cases / "results" / "compare.png").exists()

@@ -63,6 +63,11 @@ class Graph(nn.Module):
 
 def write(path: str | Path, model: Model) -> None:
     """Write a model as ONNX, tried against torch first; whole, or the file that was there stays as it was."""
+    if not model.policy.is_exportable:
+        raise AskwiseError(
+            "this method can't be written as ONNX: what it computes depends on the data (EDDI samples the answers to "
+            "open questions); train another method, such as dime, to export"
+        )
     _check_packages()
     graph = Graph(copy.deepcopy(model.policy).cpu().float().eval(), model.task).eval()
     with _quiet(), torch.no_grad():

@@ -33,6 +33,8 @@ class Policy(nn.Module):
     """
 
     is_information: bool = True
+    # Whether it can be written as one graph for other programs, whose shapes do not depend on the data.
+    is_exportable: bool = True
     group_of_column: Tensor
     column_of_entry: Tensor
 

@@ -134,7 +134,7 @@ class Penalty(Rule):
         if not policy.is_information:
             raise AskwiseError(
                 "a penalty needs scores that are information, and this method's scores are only an order; "
-                "use Budget(k) or Confidence(m)"
+                "use Budget(k) or Confidence(m), on the command line --stop budget=k or confidence=m"
             )
 
     def stops(self, step: Step) -> Any:

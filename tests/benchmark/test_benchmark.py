@@ -12,12 +12,14 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from askwise import Budget, DimeClassifier
 from askwise.benchmark import run as running
 from askwise.benchmark.data import TableData, budgets_for, named
 from askwise.benchmark.plan import plan
 from askwise.benchmark.run import COLUMNS, compare, run
+from askwise.data.split import hold_out
 from askwise.data.synthetic import DISTRIBUTIONS
 from askwise.errors import AskwiseError
 from askwise.methods.random_order import RandomOrderClassifier
@@ -73,6 +75,11 @@ def made(wine, tmp_path_factory):
     return compare([wine], folder, TWO, 2, jobs=1, settings=QUICK), folder
 
 
+def marks(dataset, **choices):
+    """The fingerprint of each method's first cell."""
+    return {c.method: c.fingerprint for c in plan([dataset], TWO, 1, **({"settings": QUICK} | choices)).cells}
+
+
 def cells(folder):
     return sorted(path.name for path in (folder / "cells").iterdir())
 
@@ -89,6 +96,7 @@ def test_there_is_one_line_for_every_cell_rule_and_budget(made):
     assert (ceiling["mean_groups"] == 13).all()
     assert (table["train_seconds"] > 0).all()
     assert (table["microseconds_per_row"] > 0).all()
+    assert table["device"].isin(["cpu", "cuda"]).all()
 
 
 def test_what_is_there_is_kept_and_only_new_seeds_are_run(made, wine):
@@ -106,16 +114,96 @@ def test_what_is_there_is_kept_and_only_new_seeds_are_run(made, wine):
     "change", [{"settings": {"epochs": 2, "hidden": 8}}, {"budgets": [1, 2]}, {"max_rows": 100}, {"test_rows": 20}]
 )
 def test_other_settings_are_other_cells(wine, change):
-    first = {c.fingerprint for c in plan([wine], TWO, 1, settings=QUICK).cells}
-    other = {c.fingerprint for c in plan([wine], TWO, 1, **({"settings": QUICK} | change)).cells}
-    assert not first & other
+    first = marks(wine)
+    other = marks(wine, **({"settings": QUICK} | change))
+    assert first["random-order"] != other["random-order"]
+    # Everything known costs the same under all budgets.
+    assert (first["all-features"] == other["all-features"]) == ("budgets" in change)
 
 
-def test_other_data_are_other_cells_and_where_it_runs_is_not(wine):
-    changed = replace(wine, y=np.roll(wine.y, 1))
-    marks = [plan([d], TWO, 1).cells[0].fingerprint for d in (wine, changed)]
-    assert marks[0] != marks[1]
-    assert plan([wine], TWO, 1, settings={"device": "cpu"}).cells[0].fingerprint == marks[0]
+def test_other_data_are_other_cells(wine):
+    by = np.arange(len(wine.y)) // 2
+    changed = [wine, replace(wine, y=np.roll(wine.y, 1)), replace(wine, split_by=by), replace(wine, split_by=by // 2)]
+    assert len({marks(d)["random-order"] for d in changed}) == 4
+
+
+@pytest.mark.parametrize(("these", "others"), [([0, 1], [False, True]), (["a", ""], ["a", None])])
+def test_columns_that_hold_nearly_the_same_are_told_apart(these, others):
+    tables = [TableData("t", pd.DataFrame({"a": values * 10}), np.arange(20) % 2) for values in (these, others)]
+    assert tables[0].fingerprint != tables[1].fingerprint
+
+
+def test_a_distribution_that_draws_otherwise_is_another(monkeypatch):
+    first, other = named("gaussian:60"), named("gaussian:60")
+    kind = type(other.distribution)
+    assert first.fingerprint == named("gaussian:60").fingerprint
+    draw = kind.sample
+    monkeypatch.setattr(kind, "sample", lambda self, n, seed: draw(self, n, seed + 1))
+    assert other.fingerprint != first.fingerprint
+
+
+def test_a_method_of_another_revision_or_kind_of_device_is_another_cell(wine, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    first = marks(wine)
+    assert marks(wine, settings=QUICK | {"device": "cpu"}) == first
+    monkeypatch.setattr(RandomOrderClassifier, "revision", RandomOrderClassifier.revision + 1)
+    other = marks(wine)
+    assert other["random-order"] != first["random-order"]
+    assert other["all-features"] == first["all-features"]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert marks(wine)["all-features"] != first["all-features"]
+    assert marks(wine) == marks(wine, settings=QUICK | {"device": "cuda:0"})
+
+
+@pytest.fixture(scope="module")
+def visits():
+    """A hundred rows of twenty people, whose numbers are a column; each person has one answer."""
+    draw = np.random.default_rng(0)
+    person = draw.permutation(np.repeat(np.arange(20), 5))
+    X = pd.DataFrame(draw.normal(size=(100, 3)), columns=list("abc")).assign(person=person)
+    return TableData("visits", X, person % 2, split_by="person")
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_is_on_both_sides_of_the_test_split(visits, task, seed):
+    split = replace(visits, task=task, y=visits.y.astype(float)).split(seed, 60, 15)
+    assert list(split.X) == list("abc")
+    assert len(split.X) <= 60
+    assert 0 < len(split.X_test) <= 15
+    of = pd.Series(visits.split_by)
+    assert not set(of[split.X.index]) & set(of[split.X_test.index])
+    assert (of[split.X.index] == split.by).all()
+
+
+def test_nobody_is_on_both_sides_of_the_validation_of_a_cell(visits, tmp_path, monkeypatch):
+    sides = []
+
+    def watched(y, fraction, seed, stratify, by=None):
+        found = hold_out(y, fraction, seed, stratify, by)
+        sides.append([set(by[rows]) for rows in found])
+        return found
+
+    monkeypatch.setattr("askwise.methods.base.hold_out", watched)
+    made = compare([visits], tmp_path, ["random-order"], 2, jobs=1, settings=QUICK)
+    assert made.failed == []
+    assert (made.results["n_groups"] == 3).all()
+    assert len(sides) == 2
+    assert all(train and val and not train & val for train, val in sides)
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [
+        ("persn", "unknown column in split_by: 'persn'"),
+        ([1, 2, 3], "3 values for 100 rows"),
+        ([None] + [1, 2, 3] * 33, "missing in 1 rows"),
+        ([1, 2] * 50, "2 different values; at least 3"),
+    ],
+)
+def test_people_that_can_not_be_kept_together_are_told(visits, by, words):
+    with pytest.raises(AskwiseError, match=re.escape(words)):
+        replace(visits, split_by=by)
 
 
 def test_a_cell_measures_what_the_estimator_gives(wine, tmp_path):
@@ -172,7 +260,7 @@ def test_a_backend_of_joblib_takes_it_further(wine, made, tmp_path):
         threaded = compare([wine], tmp_path, TWO, 2, settings=QUICK, progress=told.append)
     assert (threaded.n_run, threaded.failed) == (4, [])
     assert all(0 <= fraction <= 1 for fraction in told)
-    facts = ["dataset", "method", "seed", "rule", "budget", "mean_cost"]
+    facts = ["dataset", "method", "seed", "rule", "budget", "mean_cost", "accuracy", "log_loss"]
     pd.testing.assert_frame_equal(threaded.results[facts], made[0].results[facts])
 
 
@@ -213,11 +301,15 @@ def priced(costs):
     return TableData("priced", X, np.arange(20) % 2, costs=costs)
 
 
-def test_budgets_are_counts_of_equal_costs_and_ratios_of_others():
+def test_budgets_are_counts_of_equal_costs_and_sums_in_ratios_of_others():
     assert budgets_for(priced(dict.fromkeys("abcdef", 2.0))) == (2, 4, 6, 10)
-    budgets = budgets_for(priced({"a": 1, "b": 9, "c": 90}))
-    assert (len(budgets), budgets[0], budgets[-1]) == (8, 1, 100)
-    np.testing.assert_allclose(np.diff(np.log(budgets)), np.log(100) / 7, atol=0.01)
+    assert budgets_for(priced({"a": 1, "b": 9, "c": 90})) == (1, 9, 10, 90, 100)
+    # 0.1 and 0.2 together are 0.3, and not a little more.
+    assert budgets_for(priced({"a": 0.1, "b": 0.2, "c": 8})) == (0.1, 0.2, 0.3, 8, pytest.approx(8.3))
+    many = budgets_for(priced({f"c{i}": 1 + i for i in range(30)}))
+    assert (len(many), many[0], many[-1]) == (8, 1, 465)
+    ratios = np.diff(np.log(many))
+    assert ratios.max() < 2 * ratios.min()
     assert budgets_for(priced({"a": 1, "b": 2}), [3, 1, 5]) == (1, 3)
 
 
@@ -235,7 +327,8 @@ def test_the_metric_suits_the_answer(wine):
     ("arguments", "words"),
     [
         ({"methods": ["dimme"]}, "unknown method 'dimme'; did you mean 'dime'?"),
-        ({"methods": ["exact"]}, "'exact' has no dataset here"),
+        ({"methods": ["exact"]}, "'exact' has no dataset here: it needs a distribution"),
+        ({"methods": ["mrmr"], "seeds_of": {"eddi": 2}}, "eddi has seeds of its own and is not among the methods"),
         ({"methods": []}, "no method"),
         ({"seeds_of": {"mrm": 2}}, "unknown method with seeds of its own 'mrm'"),
         ({"protocol": "papers"}, "did you mean 'paper'?"),
@@ -253,6 +346,30 @@ def test_a_table_that_can_not_be_learnt_is_told_by_its_name(wine):
         plan([replace(wine, name="alike", y=np.zeros(len(wine.y)))])
     with pytest.raises(AskwiseError, match="'wine' is given twice"):
         plan([wine, wine])
+
+
+def test_a_method_that_can_not_learn_a_dataset_is_left_out_and_alone_it_is_an_error():
+    number = named("diabetes")
+    planned = plan([number], ["cwcf", "dime"], 1)
+    assert {c.method for c in planned.cells} == {"dime"}
+    why = "predicts classes, and a number is predicted there"
+    assert planned.left_out == (f"cwcf is not run on diabetes: it {why}",)
+    with pytest.raises(AskwiseError, match=f"'cwcf' has no dataset here: it {why}"):
+        plan([number], ["cwcf"], 1)
+
+
+def test_names_and_arrays_will_do_and_the_files_are_written(made, tmp_path):
+    again = compare(["wine"], made[1], "random-order", 1, settings=QUICK)
+    assert (again.n_run, again.n_kept) == (0, 1)
+    assert again.n_others >= 3
+    files = again.write(tmp_path / "new")
+    assert {path.name for path in files.values()} == {"results.csv", "table.md", "compare.png"}
+    assert all(path.exists() for path in files.values())
+    assert (again.results["n_test"] == 36).all()
+    table = TableData("mine", np.ones((4, 2)), [0, 1, 0, 1])
+    assert list(table.X) == ["x0", "x1"]
+    with pytest.raises(AskwiseError, match="task='regression'"):
+        TableData("mine", np.ones((4, 2)), [0.5, 1, 2, 3])
 
 
 def test_the_longest_cells_begin_first(wine, tmp_path, monkeypatch):

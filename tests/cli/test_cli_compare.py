@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 
+from askwise.benchmark import TableData
 from askwise.methods.random_order import RandomOrderClassifier
 from askwise.methods.registry import METHODS
 
@@ -71,7 +73,9 @@ def test_the_tables_on_the_terminal_have_a_line_for_each_method(shown):
     said, _ = shown
     lines = [line.split() for line in said.splitlines()]
     assert sum(line[:1] == ["dime"] for line in lines) == 2
-    assert sum(line[:1] == ["all-features"] for line in lines) == 2
+    assert sum(line[:2] == ["everything", "known"] for line in lines) == 2
+    assert said.count("Stopping by penalties (average cost): dime ") == 2
+    assert "2 seeds tell nothing apart" in said
     assert "clinic: Accuracy in %" in said
     assert "10 trainings run" in said
     assert max(len(line) for line in said.splitlines() if ": /" not in line) <= 110
@@ -82,7 +86,7 @@ def test_the_same_command_runs_nothing_again_and_json_has_the_facts(run, clinic,
     said = run("compare", clinic / "suite.json", *chosen, *QUICK, "--out", shown[1], "--json")
     assert (said.exit_code, said.stderr) == (0, "")
     facts = json.loads(said.stdout)
-    assert facts["trainings"] == {"run": 0, "kept": 6}
+    assert facts["trainings"] == {"run": 0, "kept": 6, "not_shown": 4}
     assert facts["failed"] == []
     assert {line["method"] for line in facts["standings"]["budget"]} == {"dime", "random-order"}
     assert facts["results"][0]["dataset"] == "clinic"
@@ -102,6 +106,32 @@ def test_a_table_takes_the_options_of_train_and_leaves_identifiers_out(run, clin
     assert [(line["dataset"], line["budget"], line["n_groups"]) for line in results] == [
         ("cases", 2, 5), ("cases", 45, 5),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("as_suite", [False, True])
+def test_rows_of_one_person_stay_together_and_the_person_is_not_asked(run, clinic, tmp_path, monkeypatch, as_suite):
+    table = pd.read_csv(clinic / "cases.csv").assign(patient=lambda t: [f"p{i // 4}" for i in range(len(t))])
+    table.to_csv(tmp_path / "visits.csv", index=False)
+    entry = {"path": "visits.csv", "target": "diagnosis", "split_by": "patient"}
+    (tmp_path / "suite.json").write_text(json.dumps({"visits": entry}))
+    split, found = TableData.split, []
+    monkeypatch.setattr(TableData, "split", lambda self, *how: found.append(split(self, *how)) or found[-1])
+    options = ["suite.json"] if as_suite else ["visits.csv", "--target", "diagnosis", "--split-by", "patient"]
+    monkeypatch.chdir(tmp_path)
+    said = run("compare", *options, "--methods", "random-order", "--seeds", 1, *QUICK)
+    assert said.exit_code == 0, said.stderr
+    (rows,) = found
+    assert "patient" not in rows.X
+    assert not set(table["patient"][rows.X.index]) & set(table["patient"][rows.X_test.index])
+
+
+def test_on_a_gpu_one_training_runs_at_a_time_unless_more_are_asked_for(run, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("askwise.methods.base.pick_device", lambda _: torch.device("cuda"))
+    monkeypatch.setattr("askwise.benchmark.run.run", lambda *arguments: asked.append(arguments[2]) or 1 / 0)
+    for jobs in ([], ["--jobs", 3]):
+        run("compare", "wine", "--methods", "random-order", "--out", tmp_path, *jobs)
+    assert asked == [1, 3]
 
 
 def test_known_distributions_have_the_exact_policy_too(run, tmp_path):
@@ -163,6 +193,18 @@ def test_what_fails_is_told_at_the_end_with_exit_code_1(run, tmp_path, monkeypat
         (["bad.json"], ["bad.json, 'clinic': unknown entry 'targets'; did you mean 'target'?"]),
         (["lost.json"], ["lost.json, 'clinic': ", "there is no file"]),
         (["half.json"], ["half.json, 'clinic': it has no 'target'"]),
+        (["cases.csv", "--target", "diagnosis", "--task", "classification", "--drop", "scam"], ["in --drop: 'scam'"]),
+        (["cases.csv", "--target", "diagnosis", "--split-by", "patients"], ["in --split-by: 'patients'"]),
+        (["wine", "--split-by", "grower"], ["--split-by tells of one table"]),
+        (["drop.json"], ["drop.json, 'clinic': unknown column in drop: 'scam'"]),
+        (["people.json"], ["people.json, 'clinic': unknown column in split_by: 'patients'"]),
+        (["groups.json"], ["'groups' must map", "['a', 'b']"]),
+        (["group.json"], ["'groups' must give a list of columns' names for 'g', it gives 5"]),
+        (["cases.csv", "--target", "diagnosis", "--groups", "g.json"], ["g.json must give a list", "'g', it gives 5"]),
+        (["file.json"], ["the 'file' of 'costs' must be a text, it is 5"]),
+        (["free.json"], ["'free' must be a list of columns' names, it is [['a']]"]),
+        (["place.json"], ["'free' must be a list of columns' names, it is [1]"]),
+        (["price.json"], ["price.json, 'clinic': ", "'dear'"]),
         (["key.json"], ["key.json, 'clinic': ", "unknown key of prices.json: 'clinics'; did you mean 'clinic'?"]),
     ],
 )
@@ -176,6 +218,15 @@ def test_a_mistake_is_told_before_any_training(run, clinic, tmp_path, monkeypatc
         "lost": {"clinic": {"path": "lost.csv", "target": "diagnosis"}},
         "half": {"clinic": {"path": "cases.csv"}},
         "key": {"clinic": table | {"costs": {"file": "prices.json", "key": "clinics"}}},
+        "drop": {"clinic": table | {"drop": ["scam"]}},
+        "people": {"clinic": table | {"split_by": "patients"}},
+        "groups": {"clinic": table | {"groups": ["a", "b"]}},
+        "group": {"clinic": table | {"groups": {"g": 5}}},
+        "g": {"g": 5},
+        "file": {"clinic": table | {"costs": {"file": 5, "key": "x"}}},
+        "free": {"clinic": table | {"free": [["a"]]}},
+        "place": {"clinic": table | {"free": [1]}},
+        "price": {"clinic": table | {"costs": {"scan": "dear"}}},
         "empty": {},
         "list": [],
     }
@@ -211,10 +262,17 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(run, tmp_path, j
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (130, "Stopped. What is done is kept: run the same command again to go on.\n")
-    assert os.listdir(tmp_path) == ["results"]
+    # Torch may leave a folder of its own for its caches.
+    assert [name for name in os.listdir(tmp_path) if not name.startswith("torchinductor")] == ["results"]
     assert all(json.loads(path.read_text())["error"] is None for path in (tmp_path / "results" / "cells").iterdir())
     again = run("compare", *chosen, "--seeds", "2", "--jobs", "1", "--json")
     assert json.loads(again.stdout)["trainings"]["kept"] >= 1
+
+
+def test_earlier_trainings_that_are_not_shown_are_told(run, clinic, shown):
+    chosen = ("--methods", "random-order", "--seeds", 2)
+    said = run("compare", clinic / "suite.json", *chosen, *QUICK, "--out", shown[1])
+    assert f"6 earlier trainings in {shown[1]} are not part of this command and not shown" in said.stdout
 
 
 def test_help_names_the_kinds_of_data_and_has_examples(run):

@@ -136,6 +136,14 @@ def test_padded_rows_carry_no_gradient():
     assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
 
 
+def test_a_part_of_padding_alone_changes_nothing():
+    task = TASKS["classification"]
+    policy, rows = make_policy(task), make_rows(task)
+    loss = next(SoftSelection(policy, task, 4, 0.5).losses(rows, torch.zeros(len(rows)), torch.tensor(0.0)))
+    assert loss.item() == 0
+    assert all((g == 0).all() for g in gradients(policy, loss).values())
+
+
 def accuracies(model, x, y, budgets):
     trace = model.trace(model.schema.encode(x), [Budget(max(budgets))], model.costs(None))
     return np.array([(trace.outputs[k].argmax(1).numpy() == y).mean() for k in budgets])
@@ -210,9 +218,9 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(iris, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"temperatures": ()}, r"temperatures must be one or more numbers, was given \(\)"),
-        ({"temperatures": 0.5}, "temperatures must be one or more numbers, was given 0.5"),
-        ({"temperatures": "0.5"}, "temperatures must be one or more numbers, was given '0.5'"),
+        ({"temperatures": ()}, r"temperatures must be one or more numbers above 0, was given \(\)"),
+        ({"temperatures": 0.5}, "temperatures must be one or more numbers above 0, was given 0.5"),
+        ({"temperatures": "0.5"}, "temperatures must be one or more numbers above 0, was given '0.5'"),
         ({"temperatures": [1, 0]}, "each of temperatures must be a number above 0, was given 0"),
         ({"temperatures": [1, "a"]}, "each of temperatures must be a number above 0, was given 'a'"),
         ({"pretrain_epochs": 0}, "pretrain_epochs must be a whole number of at least 1, was given 0"),

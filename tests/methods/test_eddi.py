@@ -147,3 +147,8 @@ def test_dear_questions_must_tell_more(tested):
 def test_settings_that_cannot_be_are_told(settings, message, cases):
     with pytest.raises(AskwiseError, match=message):
         EddiClassifier(**settings).fit(*cases)
+
+
+def test_it_says_that_it_cannot_be_exported(clinic, tmp_path):
+    with pytest.raises(AskwiseError, match=r"can't be written as ONNX.*train another method"):
+        clinic.export_onnx(tmp_path / "m.onnx")

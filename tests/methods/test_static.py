@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from askwise import AllFeaturesClassifier, AskwiseError, Budget, RandomOrderClassifier, RandomOrderRegressor, load
+from askwise.methods.budgeted import affordable, paid_in_turn
 from askwise.methods.static import ANY_LENGTH, WITH_GAPS, OrderPolicy
 from askwise.tasks import Classification
 
@@ -130,3 +131,16 @@ def test_its_table_of_costs_is_one_of_budgets(table):
     model = RandomOrderRegressor(**SETTINGS).fit(X, y.astype(float))
     assert model.frontier_["budget"].tolist() == [0, 1, 2, 3]
     assert model.frontier_["mean_cost"].tolist() == [0, 1, 2, 3]
+
+
+def test_a_sum_of_prices_that_just_fits_is_paid():
+    assert affordable(0.3, (0.1 + 0.2, 0.31)).tolist() == [True, False]
+    assert paid_in_turn(0.3, (0.1, 0.25, 0.2), [0, 1, 2]) == [0, 2]
+
+
+def test_trained_for_one_budget_it_stops_there_where_no_rule_is_given(table):
+    X, y = table
+    model = RandomOrderClassifier(budget=2, **SETTINGS).fit(X, y)
+    assert set(model.acquire(X).spent) == {2}
+    assert set(model.acquire(X, stop=Budget(3)).spent) == {3}
+    assert model.session().ask() is not None

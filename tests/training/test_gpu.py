@@ -77,7 +77,15 @@ def as_it_is(update, *_):
 
 def everything(update):
     """All that trying an update could change, copied; what an optimiser that has seen nothing will hold is zeros."""
-    tensors = [*update.policy.state_dict().values(), *update.average, update.rate, update.done, update.total]
+    remembered = update.objective.state_dict().values() if isinstance(update.objective, torch.nn.Module) else ()
+    tensors = [
+        *update.policy.state_dict().values(),
+        *remembered,
+        *update.average,
+        update.rate,
+        update.done,
+        update.total,
+    ]
     moments = [t for state in update.optimiser.state.values() for t in state.values()]
     return [t.detach().clone() for t in tensors], [t.clone() for t in moments], torch.cuda.get_rng_state(DEVICE)
 

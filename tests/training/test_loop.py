@@ -8,7 +8,7 @@ import torch
 from scipy.stats import chisquare
 from torch import nn
 
-from askwise import DimeClassifier
+from askwise import AskwiseError, DimeClassifier
 from askwise.features import FeatureSpace, Rows
 from askwise.networks.mlp import Mlp
 from askwise.policy import Belief, Policy
@@ -263,3 +263,8 @@ def test_batches_grow_with_the_rows_within_bounds():
 def test_epochs_give_about_the_updates_asked_for():
     assert epochs_for(1000, 100, 500) == 50
     assert epochs_for(10**7, 1000, 500) == FEWEST_EPOCHS
+
+
+def test_a_stage_whose_validation_is_never_a_number_is_told(iris, fast):
+    with pytest.raises(AskwiseError, match=r"training came to nothing: in the stage 'predictor'.*learning_rate"):
+        DimeClassifier(**fast | {"learning_rate": 1e30}).fit(*iris)

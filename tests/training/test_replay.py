@@ -6,10 +6,13 @@ import torch
 from askwise import Budget, CwcfClassifier, OpportunisticClassifier
 from askwise.acquisition import walk
 from askwise.features import FeatureSpace, Rows
+from askwise.methods.cwcf import CwcfObjective
 from askwise.methods.dime import DimeClassifier
 from askwise.tasks import Classification
 from askwise.training.q_learning import States, episodes, targets
+from askwise.training.recording import _State
 from askwise.training.replay import ReplayMemory, TargetPolicy
+from askwise.training.update import Plan, Update
 
 COSTS = (1.0, 2.0, 0.5, 3.0)
 SPACE = FeatureSpace(("a", "b", "c", "d"), COSTS, (0, 1, 2, 3), (0, 1, 2, 3))
@@ -112,3 +115,24 @@ def test_a_run_broken_off_while_it_learns_from_memory_ends_with_the_same_weights
     model.fit(*iris)
     ours, theirs = model.model_.policy.state_dict(), unbroken.model_.policy.state_dict()
     assert all(torch.equal(ours[k], theirs[k]) for k in theirs)
+
+
+def test_trying_an_update_leaves_memory_and_slow_copy_as_they_were(monkeypatch):
+    """On a GPU an update is tried before it is recorded; here the device's random state is stood in for."""
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda *_: None)
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda *_: None)
+    space, task, device = (
+        FeatureSpace(("a", "b"), (1.0, 1.0), (0, 1), (0, 1)),
+        Classification((0, 1)),
+        torch.device("cpu"),
+    )
+    policy = CwcfClassifier(hidden=4).build(space, task)
+    objective = CwcfObjective(policy, task, torch.ones(2, dtype=torch.float64), 2, None, 8, 4)
+    present = torch.ones(8, 2, dtype=torch.bool)
+    rows = Rows(torch.randn(8, 2), present, present, torch.randint(0, 2, (8,)))
+    update = Update(policy, objective, Plan(1, 8), 1, lambda rows: rows, device)
+    before, memory = _State(update), {k: v.clone() for k, v in objective.state_dict().items()}
+    update(rows, torch.ones(8))
+    assert objective.memory.filled == 8
+    before.put_back()
+    assert all(torch.equal(v, memory[k]) for k, v in objective.state_dict().items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 import traceback
 import warnings
@@ -37,6 +38,8 @@ STAGES = 3
 # Rows to look the penalties of the exact policy up on: its scores are dear.
 EXACT_ROWS = 500
 VALIDATION_FRACTION = 0.2
+# Torch's random numbers and number of threads belong to the whole process, so in one process cells take turns.
+TURN = threading.Lock()
 
 
 class Contestant(Protocol):
@@ -65,7 +68,7 @@ class Trained:
             stages[now.stage] = None
             progress(min(0.95, (len(stages) - 1 + now.fraction) / STAGES))
 
-        self.estimator.fit(split.X, split.y, progress=tell)
+        self.estimator.fit(split.X, split.y, split_by=split.by, progress=tell)
         return self.estimator.model_
 
 
@@ -134,7 +137,7 @@ class Cell:
 def outcome_of(cell: Cell, contestant: Contestant, split: Split, progress: Callable[[float], None]) -> Record:
     """What is measured in a cell; an `error` in place of figures where it failed."""
     try:
-        with warnings.catch_warnings():
+        with TURN, warnings.catch_warnings():
             # What a method warns of in one of a hundred trainings would only be noise here.
             warnings.simplefilter("ignore", AskwiseWarning)
             return {"error": None, **measure(cell, contestant, split, progress)}
@@ -171,8 +174,10 @@ def measure(cell: Cell, contestant: Contestant, split: Split, progress: Callable
         "train_cpu_seconds": cpu_seconds,
         "microseconds_per_row": 1e6 * asking / len(rows),
         "rows_trained": model.card["rows_trained"],
+        "n_test": len(rows),
         "n_groups": model.schema.space.n_groups,
         "task": model.task.kind,
+        "device": torch.device(device).type,
     }
 
 

@@ -29,6 +29,10 @@ FEWEST_ROWS = 50
 FRESH_ROWS = {"cube-nm": 500}
 MOST_FRESH_ROWS = 2000
 FRESH_SEEDS = 1_000_000
+# Rows of a known distribution that tell it from what another version draws.
+TOLD_BY_ROWS = 20
+# One at least to test on, to validate on and to train on.
+FEWEST_PEOPLE = 3
 # From these numbers of groups the budgets of equal costs are taken, and so many where costs differ.
 COUNTS = (1, 2, 3, 5, 8, 12, 20)
 N_BUDGETS = 8
@@ -42,6 +46,8 @@ class Split:
     y: Array
     X_test: pd.DataFrame
     y_test: Array
+    # Whom each row to fit on belongs to, where a person has several.
+    by: Array | None = None
 
 
 class Dataset(ABC):
@@ -83,7 +89,12 @@ class Dataset(ABC):
 
 @dataclass(frozen=True, eq=False)
 class TableData(Dataset):
-    """A table of past cases; the metric is accuracy for several classes, AUROC for two and RMSE for a number."""
+    """A table of past cases; the metric is accuracy for several classes, AUROC for two and RMSE for a number.
+
+    X: a DataFrame, or an array, whose columns are then called x0, x1, ...
+    split_by: one value a row, or the name of a column of X that is then no question; rows with the same value are
+    never apart, neither to test on nor to validate on.
+    """
 
     name: str
     X: pd.DataFrame
@@ -93,10 +104,28 @@ class TableData(Dataset):
     groups: Mapping[str, Sequence[str]] | None = None
     free: Sequence[str] | None = None
     metric: str = ""
+    split_by: Any = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.X, pd.DataFrame):
+            values = np.asarray(self.X)
+            object.__setattr__(self, "X", pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])]))
+        object.__setattr__(self, "y", np.asarray(self.y))
+        if self.task == "classification" and self.y.dtype.kind == "f" and (self.y != np.round(self.y)).any():
+            raise AskwiseError(
+                f"{self.name}: the target holds {float(self.y[self.y != np.round(self.y)][0])!r}, which is no class; "
+                "for a number to be predicted: task='regression'"
+            )
         if not self.metric:
             object.__setattr__(self, "metric", main_metric(self.task, len(pd.unique(self.y))))
+        if isinstance(self.split_by, str):
+            if self.split_by not in self.X.columns:
+                raise unknown_name("column in split_by:", self.split_by, self.X.columns)
+            values = self.X[self.split_by].to_numpy()
+            object.__setattr__(self, "X", self.X.drop(columns=self.split_by))
+            object.__setattr__(self, "split_by", values)
+        if self.split_by is not None:
+            object.__setattr__(self, "split_by", _people(self.split_by, len(self.X)))
 
     @property
     def questions(self) -> Mapping[str, Any]:  # type: ignore[override]
@@ -116,19 +145,30 @@ class TableData(Dataset):
     def split(self, seed: int, max_rows: int, test_rows: int) -> Split:
         """A stratified fifth to test on, and a stratified part of the others to fit on."""
         stratify = self.task == "classification"
-        fit, test = hold_out(self.y, min(TEST_FRACTION, test_rows / len(self.y)), seed, stratify)
+        fit, test = hold_out(self.y, min(TEST_FRACTION, test_rows / len(self.y)), seed, stratify, self.split_by)
+        # Where nothing could be held out that can be learnt from the others, the same rows come back.
+        test = np.setdiff1d(test, fit, assume_unique=True)
+        if len(test) > test_rows:
+            # People are held out whole, so there may be more rows than were asked for.
+            _, some = hold_out(self.y[test], test_rows / len(test), seed, stratify)
+            test = test[some]
         if len(fit) > max_rows:
             _, some = hold_out(self.y[fit], max_rows / len(fit), seed, stratify)
             fit = fit[some]
         if stratify:
             # A class too rare to be in both can't be learnt, so it is not tested either.
             test = test[np.isin(self.y[test], self.y[fit])]
-        return Split(self.X.iloc[fit], self.y[fit], self.X.iloc[test], self.y[test])
+        if not len(test):
+            raise AskwiseError(f"{self.name}: no rows can be held out to test on; it needs more rows, or more people")
+        by = None if self.split_by is None else self.split_by[fit]
+        return Split(self.X.iloc[fit], self.y[fit], self.X.iloc[test], self.y[test], by)
 
     @cached_property
     def fingerprint(self) -> str:
         columns = [*(self.X.iloc[:, i] for i in range(self.X.shape[1])), pd.Series(self.y)]
-        facts = [[str(name) for name in self.X.columns], self.task, self.questions]
+        columns += [] if self.split_by is None else [pd.Series(self.split_by)]
+        # The schema tells columns of one kind from those of another that hold the same, such as 1 and True.
+        facts = [[str(name) for name in self.X.columns], self.task, self.questions, self.schema.to_dict()]
         return digest(facts, *(_bytes(column) for column in columns))
 
 
@@ -160,9 +200,12 @@ class KnownData(Dataset):
     def schema(self) -> Schema:
         return self.distribution.schema
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
-        return digest([self.truth, self.n_rows])
+        X, y = self.distribution.sample(TOLD_BY_ROWS, 0)
+        # Rounded, since sums end in other digits on other machines.
+        drawn = [np.round(X.to_numpy(dtype=np.float64), 6).tolist(), [str(label) for label in np.round(y, 6)]]
+        return digest([self.truth, self.n_rows, self.schema.to_dict(), drawn])
 
     def split(self, seed: int, max_rows: int, test_rows: int) -> Split:
         fresh = min(test_rows, FRESH_ROWS.get(self.truth, MOST_FRESH_ROWS))
@@ -204,7 +247,8 @@ def named(name: str) -> Dataset:
 def budgets_for(dataset: Dataset, given: Sequence[float] | None = None) -> tuple[float, ...]:
     """The budgets to compare at: those given that do not exceed the price of everything, or some that suit the costs.
 
-    Of equal costs 1, 2, 3, 5, ... of them; else a few in equal ratios, from the cheapest group to everything.
+    Of equal costs 1, 2, 3, 5, ... of them; else a few in about equal ratios, from the cheapest group to everything,
+    each the price of one group or of the cheapest ones together, so that none is just missed.
     """
     costs = dataset.schema.space.costs
     total, least = sum(costs), min(costs)
@@ -217,15 +261,37 @@ def budgets_for(dataset: Dataset, given: Sequence[float] | None = None) -> tuple
         return within
     if len(set(costs)) == 1:
         return tuple(float(c * least) for c in COUNTS if c <= len(costs))
-    between = np.geomspace(least, total, N_BUDGETS)[1:-1]
-    return (float(least), *(float(f"{k:.3g}") for k in between), float(total))
+    # Sums such as 0.1 + 0.2 are written as they are meant.
+    sums = {float(f"{k:.9g}") for k in (*costs, *np.cumsum(sorted(costs)))}
+    worth = np.array(sorted(k for k in sums if k < total * (1 - 1e-8)))
+    if len(worth) < N_BUDGETS:
+        return (*(float(k) for k in worth), float(total))
+    targets = np.geomspace(least, total, N_BUDGETS)[:-1]
+    above = np.searchsorted(worth, targets * (1 - 1e-8))
+    return (*sorted({float(worth[i]) for i in above if i < len(worth)}), float(total))
 
 
 def _bytes(column: pd.Series[Any]) -> bytes:
     """Every value, the same on every machine: numbers, and texts and what else there is as they are written."""
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan).tobytes()
-    return "\0".join("" if missing else str(v) for v, missing in zip(column, column.isna(), strict=True)).encode()
+    texts = [None if missing else str(v) for v, missing in zip(column, column.isna(), strict=True)]
+    return json.dumps(texts).encode()
+
+
+def _people(by: Any, n_rows: int) -> Array:
+    """Whom each row belongs to, as numbers."""
+    values = pd.Series(np.asarray(by))
+    if len(values) != n_rows:
+        raise AskwiseError(f"split_by has {len(values)} values for {n_rows} rows; give one for each row")
+    if values.isna().any():
+        raise AskwiseError(f"split_by is missing in {int(values.isna().sum())} rows; give a value for each row")
+    if values.nunique() < FEWEST_PEOPLE:
+        raise AskwiseError(
+            f"split_by has {values.nunique()} different values; at least {FEWEST_PEOPLE} are needed, "
+            "to train, validate and test on"
+        )
+    return values.factorize()[0]
 
 
 def digest(facts: Any, *parts: bytes) -> str:

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import torch
 
 from askwise import evaluation
 from askwise._version import __version__
@@ -20,10 +21,10 @@ from askwise.methods.registry import ENDINGS, METHODS, method_for, names_for
 ALL, EXACT, CEILING = "all", "exact", "all-features"
 SHARED, PAPER = "shared", "paper"
 PROTOCOLS = (SHARED, PAPER)
-# How long methods take beside others, roughly: the longest begin first, so that at the end no core waits for one.
+# How long methods take beside others, roughly.
 EFFORT = {"eddi": 16.0, "cwcf": 12.0, "opportunistic": 8.0, "dime": 5.0, "argmax-direct": 4.0, EXACT: 0.2}
 # Goes up when what is measured in a cell changes, so that nothing old is taken for it.
-MEASURING = 1
+MEASURING = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +73,9 @@ def plan(
             for seed in range((seeds_of or {}).get(name, seeds)):
                 for protocol_of, some in _fits(name, dataset.task, protocol, spent):
                     contestant = _contestant(name, dataset, seed, some if protocol_of == PAPER else None, settings)
-                    facts = [__version__, MEASURING, TRAINING, dataset.fingerprint, name, _settings(contestant), seed]
-                    mark = digest([*facts, some, max_rows, test_rows])
+                    facts = [__version__, MEASURING, TRAINING, dataset.fingerprint, name, *_facts(contestant), seed]
+                    # With everything known there is nothing to pay, whatever the budgets.
+                    mark = digest([*facts, () if name == CEILING else some, max_rows, test_rows])
                     size = (20 + dataset.schema.space.n_groups) * np.sqrt(1000 + min(dataset.n_rows, max_rows))
                     effort = EFFORT.get(name, 1.0) * float(size)
                     where = (dataset.name, name, seed, protocol_of, some, shown[dataset.name])
@@ -115,13 +117,22 @@ def _chosen(datasets: Sequence[Dataset], methods: Sequence[str]) -> dict[str, li
     if not wanted:
         raise AskwiseError(f"there is no method to compare; give some of {', '.join([ALL, *method_names()])}")
     chosen = {d.name: [m for m in methods_for(d) if m in wanted or ALL in wanted] for d in datasets}
-    for name in wanted:
-        if name != ALL and not any(name in those for those in chosen.values()):
-            why = "needs one of `askwise verify`" if name == EXACT else "can't learn any of them"
-            raise AskwiseError(f"the method {name!r} has no dataset here: it {why}; leave it out, or give another one")
+    if not any(chosen.values()):
+        name = next(iter(wanted))
+        raise AskwiseError(
+            f"the method {name!r} has no dataset here: it {_why_not(name, datasets[0])}; give another method or dataset"
+        )
     for dataset in datasets:
         _check_target(dataset, chosen[dataset.name])
     return chosen
+
+
+def _why_not(name: str, dataset: Dataset) -> str:
+    """Why a method can't be run on a dataset."""
+    if name == EXACT:
+        return "needs a distribution of `askwise verify`"
+    what = "classes, and a number is" if dataset.task == "regression" else "a number, and classes are"
+    return f"predicts {what} predicted there"
 
 
 def _check_target(dataset: Dataset, names: Sequence[str]) -> None:
@@ -139,6 +150,8 @@ def _check_target(dataset: Dataset, names: Sequence[str]) -> None:
 def _check_seeds_of(seeds_of: Mapping[str, int], names: set[str]) -> None:
     for name in seeds_of:
         if name not in names:
+            if name in method_names():
+                raise AskwiseError(f"{name} has seeds of its own and is not among the methods (--methods) that are run")
             raise unknown_name("method with seeds of its own", name, sorted(names))
 
 
@@ -147,7 +160,7 @@ def _left_out(datasets: Sequence[Dataset], methods: Sequence[str], chosen: Mappi
     names = [name for name in methods if name != ALL]
     short = dict.fromkeys(map(short_name, names))
     return tuple(
-        f"{name} is not run on {d.name}: it can't learn it"
+        f"{name} is not run on {d.name}: it {_why_not(name, d)}"
         for d, name in product(datasets, short)
         if name not in chosen[d.name]
     )
@@ -195,9 +208,12 @@ def _contestant(
     return Trained(method(**dataset.questions, **given, random_state=seed))
 
 
-def _settings(contestant: Contestant) -> dict[str, Any]:
-    """What a result depends on: all settings but where and how it is run."""
+def _facts(contestant: Contestant) -> list[Any]:
+    """What a result depends on: the kind of device, whose precision differs, and the method with all its settings."""
+    device = torch.device(contestant.device).type
     estimator = getattr(contestant, "estimator", None)
     if not isinstance(estimator, Method):
-        return {}
-    return {k: v for k, v in estimator.get_params(deep=False).items() if k not in (*CIRCUMSTANCES, "random_state")}
+        return [device]
+    settings = estimator.get_params(deep=False)
+    left_out = (*CIRCUMSTANCES, "random_state")
+    return [device, estimator.revision, {k: v for k, v in settings.items() if k not in left_out}]

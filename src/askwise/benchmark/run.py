@@ -17,12 +17,21 @@ import pandas as pd
 
 from askwise import evaluation
 from askwise.benchmark.cells import Cell, Contestant, Record, failure, outcome_of
-from askwise.benchmark.data import Dataset, Split
-from askwise.benchmark.plan import ALL, EFFORT, Plan, plan
+from askwise.benchmark.data import Dataset, Split, named
+from askwise.benchmark.plan import ALL, Plan, plan
 from askwise.processes import Done, leave_interrupts_to, telling
 
 FACTS = ["dataset", "method", "seed", "protocol", "rule", "budget", "mean_cost", "mean_groups"]
-FIGURES = ["train_seconds", "train_cpu_seconds", "microseconds_per_row", "rows_trained", "n_groups", "task"]
+FIGURES = [
+    "train_seconds",
+    "train_cpu_seconds",
+    "microseconds_per_row",
+    "rows_trained",
+    "n_test",
+    "n_groups",
+    "task",
+    "device",
+]
 COLUMNS = [*FACTS, *(m for metrics in evaluation.METRICS.values() for m in metrics), *FIGURES, "metric"]
 KILLED = "its process ended before it did, most likely for want of memory; try fewer --jobs or --max-rows"
 
@@ -30,19 +39,26 @@ KILLED = "its process ended before it did, most likely for want of memory; try f
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """results: one line for each cell, rule and budget; failed: cells with their errors; and how many cells were run
-    now, and how many were there.
+    now, how many were there, and how many are there that were not asked for.
     """
 
     results: pd.DataFrame
     failed: list[tuple[Cell, str]]
     n_run: int
     n_kept: int
+    n_others: int = 0
+
+    def write(self, folder: str | Path) -> dict[str, Path]:
+        """Write results.csv, table.md and the pictures into a folder, each whole; gives their paths."""
+        from askwise.benchmark.files import write
+
+        return write(self.results, Path(folder))
 
 
 def compare(
-    datasets: Sequence[Dataset],
+    datasets: Sequence[Dataset | str],
     out: str | Path,
-    methods: Sequence[str] = (ALL,),
+    methods: Sequence[str] | str = (ALL,),
     seeds: int = 5,
     jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
@@ -50,10 +66,13 @@ def compare(
 ) -> Comparison:
     """Run every method on every dataset with every seed, but for what `out` holds already.
 
-    jobs: how many at a time, by default as `joblib.parallel_config` says, whose backend may be a cluster. progress:
-    told the fraction done. choices: those of `plan`.
+    datasets: tables, or names such as "wine" and "cube:750"; methods: their short names, or one of them. jobs: how many
+    at a time, by default as `joblib.parallel_config` says, whose backend may be a cluster. progress: told the fraction
+    done. choices: those of `plan`.
     """
-    return run(plan(datasets, methods, seeds, **choices), out, jobs, progress)
+    found = [named(dataset) if isinstance(dataset, str) else dataset for dataset in datasets]
+    names = [methods] if isinstance(methods, str) else methods
+    return run(plan(found, names, seeds, **choices), out, jobs, progress)
 
 
 def run(
@@ -62,7 +81,8 @@ def run(
     """Run the cells that are not in `out` yet, keeping each as it ends, and gather the results of all."""
     folder = Path(out) / "cells"
     found = {cell: kept for cell in planned.cells if (kept := cell.read(folder)) is not None and not kept["error"]}
-    order = np.argsort([-EFFORT.get(c.method, 1.0) * 1e9 - c.effort for c in planned.cells], kind="stable").tolist()
+    # The longest begin first, so that at the end no core waits for one.
+    order = sorted(range(len(planned.cells)), key=lambda i: -planned.cells[i].effort)
     todo = [i for i in order if planned.cells[i] not in found]
     if todo:
         with closing(_outcomes(planned, todo, jobs, progress)) as outcomes:
@@ -71,7 +91,9 @@ def run(
                 cell.write(folder, outcome)
                 found[cell] = outcome
     failed = [(cell, str(found[cell]["error"])) for cell in planned.cells if found[cell]["error"]]
-    return Comparison(table_of(planned.cells, found), failed, len(todo), len(planned.cells) - len(todo))
+    own = {cell.file for cell in planned.cells}
+    others = sum(path.name not in own for path in folder.glob("*.json"))
+    return Comparison(table_of(planned.cells, found), failed, len(todo), len(planned.cells) - len(todo), others)
 
 
 def table_of(cells: Sequence[Cell], found: Mapping[Cell, Record]) -> pd.DataFrame:
@@ -82,7 +104,7 @@ def table_of(cells: Sequence[Cell], found: Mapping[Cell, Record]) -> pd.DataFram
         facts = {"dataset": cell.dataset, "method": cell.method, "seed": cell.seed, "protocol": cell.protocol}
         figures = {name: outcome.get(name) for name in FIGURES} | {"metric": cell.metric}
         lines += [{**facts, **record, **figures} for record in outcome["records"]]
-    numbers = [c for c in COLUMNS if c not in ("dataset", "method", "protocol", "rule", "task", "metric")]
+    numbers = [c for c in COLUMNS if c not in ("dataset", "method", "protocol", "rule", "task", "device", "metric")]
     table = pd.DataFrame(lines, columns=COLUMNS)
     return table.astype({"seed": int}).astype({c: float for c in numbers if c not in ("seed",)})
 

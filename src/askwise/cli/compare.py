@@ -42,8 +42,8 @@ def compare(
         typer.Argument(
             metavar="DATA...",
             help="A table (with --target), a dataset of `askwise demo`, a distribution of `askwise verify` with its "
-            "rows (cube:750), or a suite: JSON that maps a name to path, target, drop, costs, groups, free, task, "
-            "metric.",
+            "rows (cube:750), or a suite: JSON that maps a name to path, target, drop, costs, groups, free, split_by, "
+            "task, metric.",
         ),
     ],
     methods: Annotated[
@@ -52,7 +52,9 @@ def compare(
     ] = None,
     seeds: Annotated[
         list[str] | None,
-        typer.Option(metavar="N|METHOD=N", help="Splits and trainings of each method; eddi=2 for one method alone."),
+        typer.Option(
+            metavar="N|METHOD=N", help="Splits and trainings of each method, 5 by default; eddi=2 for one method alone."
+        ),
     ] = None,
     budgets: Annotated[
         str, typer.Option(metavar="auto|NUMBERS", help="Costs to compare at, with commas between them.")
@@ -71,6 +73,10 @@ def compare(
     groups: Annotated[Path | None, typer.Option(metavar="FILE", help="Columns of the table asked together.")] = None,
     free: Annotated[list[str] | None, typer.Option(metavar="COLUMNS", help="Columns known from the start.")] = None,
     drop: Annotated[list[str] | None, typer.Option(metavar="COLUMNS", help="Columns to leave out.")] = None,
+    split_by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Keep rows with the same value here together; it is not asked."),
+    ] = None,
     task: Annotated[TaskChoice, typer.Option(help="What is predicted: one of several classes, or a number.")] = (
         TaskChoice.auto
     ),
@@ -92,7 +98,7 @@ def compare(
     hidden: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
     device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu or cuda.")] = "auto",
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Trainings at a time; by default one a core.")
+        int | None, typer.Option(min=1, metavar="N", help="Trainings at a time; by default one a core, 1 on a GPU.")
     ] = None,
     out_folder: Annotated[
         Path,
@@ -117,8 +123,9 @@ def compare(
             from askwise.plots import require_matplotlib
 
             require_matplotlib()
-            pick_device(device)
-            options = TableOptions(target, costs, groups, free or (), drop or (), task)
+            # On a GPU trainings would only wait for each other.
+            at_a_time = jobs or (1 if pick_device(device).type == "cuda" else -1)
+            options = TableOptions(target, costs, groups, free or (), drop or (), task, split_by)
             datasets = read_datasets(data, options, folder, out)
             count, of_methods = _seeds(seeds or [])
             names = [n.strip() for text in methods or ["all"] for n in text.split(",") if n.strip()]
@@ -131,9 +138,9 @@ def compare(
             out.note(sentence)
         out.when_interrupted = "Stopped. What is done is kept: run the same command again to go on."
         with fraction_progress(out, show.count(len(planned.cells), "training")) as progress:
-            made = run(planned, out_folder, jobs or -1, progress)
-        files = _write(made.results, out_folder) if len(made.results) else {}
-        _say(out, made, files)
+            made = run(planned, out_folder, at_a_time, progress)
+        files = made.write(out_folder) if len(made.results) else {}
+        _say(out, made, files, out_folder)
         _tell(out, made, files)
     if made.failed:
         raise typer.Exit(SOME_FAILED)
@@ -169,40 +176,25 @@ def _seeds(given: Sequence[str]) -> tuple[int, dict[str, int]]:
     return count, of_methods
 
 
-def _write(results: pd.DataFrame, folder: Path) -> dict[str, Path]:
-    """The tidy table, the Markdown and the pictures, each whole."""
-    from askwise.benchmark.plots import comparison
-    from askwise.benchmark.tables import AVERAGE, BUDGET, markdown
-    from askwise.files import whole_file
-
-    files = {"results": folder / "results.csv", "table": folder / "table.md", "figure": folder / "compare.png"}
-    with whole_file(files["results"]) as part:
-        results.to_csv(part, index=False, float_format="%.6g")
-    with whole_file(files["table"]) as part:
-        part.write_text(markdown(results), encoding="utf-8")
-    pictures = {"figure": BUDGET}
-    if (results["rule"] == AVERAGE).any():
-        files["average_cost_figure"] = folder / "compare-average-cost.png"
-        pictures["average_cost_figure"] = AVERAGE
-    for name, rule in pictures.items():
-        with whole_file(files[name]) as part:
-            comparison(results, rule).savefig(part, format="png")
-    return files
-
-
-def _say(out: Out, made: Comparison, files: dict[str, Path]) -> None:
+def _say(out: Out, made: Comparison, files: dict[str, Path], out_folder: Path) -> None:
     for dataset in made.results["dataset"].unique():
         out.say(_table(made.results[made.results["dataset"] == dataset], str(dataset)))
     if files:
-        from askwise.benchmark.tables import AS_GOOD
+        from askwise.benchmark.tables import AS_GOOD, cautions
 
         out.say(
             "",
-            "Area: the mean from no cost to the largest budget, ± standard error over seeds.",
-            f"* the best of a dataset; {AS_GOOD} not significantly worse (told from three seeds on).",
+            "Area: the mean from no cost to the largest budget.",
+            "Behind: the mean difference from the best over the seeds that both have, ± its standard error.",
+            f"* the best of a dataset, among those with all seeds; {AS_GOOD} not significantly worse "
+            "(told from three seeds on).",
+            *(f"{sentence}." for sentence in cautions(made.results)),
         )
     done = f"{show.count(made.n_run, 'training')} run"
     out.say("", done + (f", {made.n_kept} kept from before" if made.n_kept else ""))
+    if made.n_others:
+        earlier = f"{show.count(made.n_others, 'earlier training')} in {out_folder}"
+        out.say(f"{earlier} {'is' if made.n_others == 1 else 'are'} not part of this command and not shown")
     for name, path in files.items():
         out.say(f"{name.replace('_', ' ').capitalize()}: {path}")
     _say_failures(made)
@@ -224,9 +216,10 @@ def _say_failures(made: Comparison) -> None:
 
 def _table(results: pd.DataFrame, dataset: str) -> Group:
     """Means at each budget, and areas, of one dataset."""
-    from askwise.benchmark.plan import CEILING
     from askwise.benchmark.tables import (
         AS_GOOD,
+        behind_text,
+        by_penalties,
         ceilings,
         metric_heading,
         ordered,
@@ -239,22 +232,29 @@ def _table(results: pd.DataFrame, dataset: str) -> Group:
     metric = str(results["metric"].iloc[0])
     means, places = summary(results), standings(results)
     budgets = _some(sorted(means["budget"].unique()), MOST_BUDGETS_SHOWN)
-    view = show.grid("method", *(number_text(k) for k in budgets), "area", "train s", "µs/row", texts=["method"])
+    view = show.grid(
+        "method", *(number_text(k) for k in budgets), "area", "behind", "seeds", "train s", "µs/row", texts=["method"]
+    )
     by_method = {line["method"]: line for line in places.to_dict("records")}
     for method in ordered(places, metric) if len(places) else []:
         line = by_method[method]
         mine = means[means["method"] == method].set_index("budget")["mean"]
         cells = [score_text(metric, float(mine.get(k, math.nan))) for k in budgets]
-        area = score_text(metric, line["area"], line["area_error"])
+        area = score_text(metric, line["area"])
         mark = " *" if line["best"] else f" {AS_GOOD}" if line["as_good"] else "  "
-        view.add_row(*map(Text, [method, *cells, area + mark, *_times(line)]))
+        view.add_row(
+            *map(Text, [method, *cells, area + mark, behind_text(metric, line), str(line["seeds"]), *_times(line)])
+        )
     levels = ceilings(results)
     if len(levels):
         line = _ceiling_times(results)
-        level = score_text(metric, float(levels["mean"].iloc[0]), float(levels["error"].iloc[0]))
-        blanks = [""] * len(budgets)
-        view.add_row(*map(Text, [CEILING, *blanks, level + "  ", *_times(line)]))
-    return show.titled(f"{dataset}: {metric_heading(metric)}", view)
+        level = score_text(metric, float(levels["mean"].iloc[0]))
+        seeds, blanks = int(levels["seeds"].iloc[0]), [""] * len(budgets)
+        view.add_row(*map(Text, ["everything known", *blanks, level + "  ", "", str(seeds), *_times(line)]))
+    tested = f"{int(results['n_test'].max()):,} rows tested on"
+    titled = show.titled(f"{dataset}: {metric_heading(metric)}; {tested}", view)
+    below = by_penalties(results)
+    return Group(titled, Text(below)) if below else titled
 
 
 def _some(values: list[float], most: int) -> list[float]:
@@ -288,7 +288,7 @@ def _tell(out: Out, made: Comparison, files: dict[str, Path]) -> None:
                 {"dataset": c.dataset, "method": c.method, "seed": c.seed, "budgets": c.budgets, "error": error}
                 for c, error in made.failed
             ],
-            "trainings": {"run": made.n_run, "kept": made.n_kept},
+            "trainings": {"run": made.n_run, "kept": made.n_kept, "not_shown": made.n_others},
             "files": {name: str(path) for name, path in files.items()},
         }
     )

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from askwise.benchmark.data import Dataset
 
 SUITE_TYPE = ".json"
-ENTRIES = ("name", "path", "target", "drop", "costs", "groups", "free", "task", "metric")
+ENTRIES = ("name", "path", "target", "drop", "costs", "groups", "free", "split_by", "task", "metric")
 WITH_A_NAME = ("name", "metric")
 LISTS = ("drop", "free")
-TEXTS = ("name", "path", "target", "metric", "task")
+TEXTS = ("name", "path", "target", "split_by", "metric", "task")
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,31 @@ class TableOptions:
     free: Sequence[str] = ()
     drop: Sequence[str] = ()
     task: TaskChoice = TaskChoice.auto
+    split_by: str | None = None
 
     def given(self) -> list[str]:
         """The options that were given."""
         named = self.task is not TaskChoice.auto
-        texts = ("--target", "--costs", "--groups", "--free", "--drop", "--task")
-        values = (self.target, self.costs, self.groups, self.free, self.drop, named)
+        texts = ("--target", "--costs", "--groups", "--free", "--drop", "--task", "--split-by")
+        values = (self.target, self.costs, self.groups, self.free, self.drop, named, self.split_by)
         return [option for option, value in zip(texts, values, strict=True) if value]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is known of a table, from options or from a suite."""
+
+    target: str
+    drop: Sequence[str] = ()
+    costs: Mapping[str, float] | None = None
+    groups: Mapping[str, Sequence[str]] | None = None
+    free: Sequence[str] = ()
+    split_by: str | None = None
+    task: TaskChoice = TaskChoice.auto
+    metric: str = ""
+    # What the places are called in which columns are named, for errors.
+    word_for_drop: str = "drop"
+    word_for_split_by: str = "split_by"
 
 
 def read_datasets(data: Sequence[str], options: TableOptions, folder: Path | None, out: Out) -> list[Dataset]:
@@ -88,9 +106,15 @@ def _table_file(path: Path, options: TableOptions, out: Out) -> Dataset:
     frame = read_table(path)
     costs = None if options.costs is None else read_costs(options.costs)
     groups = None if options.groups is None else read_mapping(options.groups, "groups of columns")
+    if groups is not None:
+        _check_groups(groups, str(options.groups))
     columns = [str(c) for c in frame.columns]
     free, drop = tables.names(options.free, columns), tables.names(options.drop, columns)
-    return _table(tables.stem(path), frame, options.target, drop, costs, groups, free, options.task, "", out)
+    told = Told(
+        options.target, drop, costs, groups, free, options.split_by, options.task,
+        word_for_drop="--drop", word_for_split_by="--split-by",
+    )  # fmt: skip
+    return _table(tables.stem(path), frame, told, out)
 
 
 def _suite(path: Path, folder: Path | None, out: Out) -> list[Dataset]:
@@ -123,10 +147,17 @@ def _entry(name: str, entry: Any, folder: Path, out: Out) -> Dataset:
             raise AskwiseError("a known distribution is shown by its own metric; leave 'metric' out")
         return replace(known, **changes)  # type: ignore[type-var]
     frame = read_table(folder / entry["path"])
-    costs = _costs(entry.get("costs"), folder)
-    task, metric = TaskChoice(entry.get("task", "auto")), entry.get("metric", "")
-    lists = [entry.get(key, []) for key in LISTS]
-    return _table(name, frame, entry["target"], lists[0], costs, entry.get("groups"), lists[1], task, metric, out)
+    told = Told(
+        entry["target"],
+        entry.get("drop", []),
+        _costs(entry.get("costs"), folder),
+        entry.get("groups"),
+        entry.get("free", []),
+        entry.get("split_by"),
+        TaskChoice(entry.get("task", "auto")),
+        entry.get("metric", ""),
+    )
+    return _table(name, frame, told, out)
 
 
 def _check_entry(entry: Any) -> None:
@@ -143,10 +174,24 @@ def _check_entry(entry: Any) -> None:
         if key in entry and not isinstance(entry[key], str):
             raise AskwiseError(f"{key!r} must be a text, it is {entry[key]!r}")
     for key in LISTS:
-        if not isinstance(entry.get(key, []), list):
-            raise AskwiseError(f"{key!r} must be a list of columns, it is {entry[key]!r}")
+        if not _is_texts(entry.get(key, [])):
+            raise AskwiseError(f"{key!r} must be a list of columns' names, it is {entry[key]!r}")
+    if entry.get("groups") is not None:
+        _check_groups(entry["groups"], "'groups'")
     if entry.get("task", "auto") not in list(TaskChoice):
         raise unknown_name("task", entry["task"], list(TaskChoice))
+
+
+def _check_groups(groups: Any, where: str) -> None:
+    if not isinstance(groups, dict):
+        raise AskwiseError(f"{where} must map a group's name to a list of columns' names, it is {groups!r}")
+    for group, columns in groups.items():
+        if not _is_texts(columns):
+            raise AskwiseError(f"{where} must give a list of columns' names for {group!r}, it gives {columns!r}")
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _costs(given: Any, folder: Path) -> dict[str, float] | None:
@@ -161,6 +206,9 @@ def _costs(given: Any, folder: Path) -> dict[str, float] | None:
         raise AskwiseError(f"'costs' takes a mapping of names to prices or a file, it is {given!r}")
     if set(given) != {"file", "key"}:
         return given
+    for key, value in given.items():
+        if not isinstance(value, str):
+            raise AskwiseError(f"the {key!r} of 'costs' must be a text, it is {value!r}")
     held = read_mapping(folder / given["file"], "prices")
     if given["key"] not in held:
         raise unknown_name(f"key of {given['file']}:", given["key"], held)
@@ -170,27 +218,25 @@ def _costs(given: Any, folder: Path) -> dict[str, float] | None:
     return prices
 
 
-def _table(
-    name: str,
-    frame: Any,
-    target: str,
-    drop: Sequence[str],
-    costs: Mapping[str, float] | None,
-    groups: Mapping[str, Sequence[str]] | None,
-    free: Sequence[str],
-    task: TaskChoice,
-    metric: str,
-    out: Out,
-) -> Dataset:
+def _table(name: str, frame: Any, told: Told, out: Out) -> Dataset:
     """A table with its target apart, without what is dropped and without identifiers; its questions are checked."""
     from askwise.benchmark.data import TableData
 
-    X, y = tables.apart(frame, target, out)
-    X = tables.without(X, drop, "--drop" if task is TaskChoice.auto else "drop")
-    named = {*(costs or {}), *(c for members in (groups or {}).values() for c in members), *free}
-    X = tables.without_identifiers(X, named, out)
-    chosen, answers = task_of(y, task, out)
-    data = TableData(name, X, answers, chosen, costs, groups, free, metric)
+    X, y = tables.apart(frame, told.target, out)
+    people = None
+    if told.split_by is not None:
+        rest = tables.without(X, [told.split_by], told.word_for_split_by)
+        missing = int(X[told.split_by].isna().sum())
+        if missing:
+            raise AskwiseError(
+                f"the column {told.split_by!r} of {told.word_for_split_by} has no value in {missing} rows; fill it in"
+            )
+        people, X = X[told.split_by].to_numpy(), rest
+    X = tables.without(X, told.drop, told.word_for_drop)
+    in_groups = [column for columns in (told.groups or {}).values() for column in columns]
+    X = tables.without_identifiers(X, {*(told.costs or {}), *in_groups, *told.free}, out)
+    chosen, answers = task_of(y, told.task, out)
+    data = TableData(name, X, answers, chosen, told.costs, told.groups, told.free, told.metric, people)
     # Reads types, groups and prices, and says what is wrong with them.
     _ = data.schema
     return data

@@ -64,7 +64,8 @@ class Settings:
         unknown = [name for name in given if name not in known]
         if unknown:
             option = unknown[0].removesuffix("_dir").replace("_", "-")
-            raise AskwiseError(f"the method {self.method!r} has no --{option}; leave it out")
+            why = ": one model serves every budget, as in askwise ask --stop budget=5" if option == "budget" else ""
+            raise AskwiseError(f"the method {self.method!r} has no --{option}; leave it out{why}")
         return {"random_state": self.seed, "device": self.device} | given
 
 

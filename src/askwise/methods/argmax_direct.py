@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from askwise.acquisition import Step, walk
-from askwise.arrays import at_least_float32, cost_tensor
-from askwise.errors import AskwiseError
+from askwise.arrays import at_least_float32
 from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
-from askwise.methods.neural import NeuralMethod, check_number, check_whole_or_none
+from askwise.methods.checks import check_numbers, check_whole_or_none
+from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
 from askwise.networks.concrete import gumbel
 from askwise.networks.pair import SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Policy
-from askwise.tasks import Classification, Task
+from askwise.tasks import Task
 from askwise.training.episodes import EpisodeObjective, episode
 from askwise.training.loop import Training
 from askwise.training.objectives import MaskedPrediction, random_known
-from askwise.training.temperature import fit_temperature
 
-PRETRAIN_UPDATES = 1700
 # At each temperature. Twice as many were no better on CUBE and hardly on digits.
 JOINT_UPDATES = 300
-# Of a GPU more, since a walk keeps it waiting.
-UPDATES_PER_WALK = {"cpu": 4, "cuda": 8}
 
 
 class SelectorPolicy(PairPolicy):
@@ -82,7 +77,7 @@ class SoftSelection(EpisodeObjective):
         mask = self.policy.mask(sets, rows.present).flatten(0, 1)
         outputs = self.policy(rows.x.repeat(len(sets), 1), mask, scores=False).outputs
         losses = self.task.training_loss(outputs, rows.y.repeat(len(sets))) / self.task.unit
-        return (losses.view_as(counted) * counted).sum() / counted.sum()
+        return (losses.view_as(counted) * counted).sum() / counted.sum().clamp_min(1)
 
     def _selected(self, rows: Rows, known: Tensor, asked: Tensor) -> Tensor:
         """How far each group is selected next, (states, batch, groups): 0 where it is not open, else 1 in all."""
@@ -105,11 +100,7 @@ class ArgmaxDirect(NeuralMethod):
     def check_settings(self) -> None:
         super().check_settings()
         check_whole_or_none("pretrain_epochs", self.pretrain_epochs)
-        given: Any = self.temperatures
-        if isinstance(given, str) or not hasattr(given, "__len__") or not len(given):
-            raise AskwiseError(f"temperatures must be one or more numbers, was given {given!r}")
-        for temperature in given:
-            check_number("each of temperatures", temperature, above=0)
+        check_numbers("temperatures", self.temperatures, above=0)
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         return SelectorPolicy(space, task, self.pair(space, task))
@@ -120,17 +111,14 @@ class ArgmaxDirect(NeuralMethod):
         self.ready(policy, training)
         pretrain = self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs)
         joint = self.plan(training, JOINT_UPDATES)
-        walked = replace(joint, batch_size=joint.batch_size * UPDATES_PER_WALK[training.device.type])
 
         training.stage("predictor", MaskedPrediction(policy, task), pretrain)
         for temperature in self.temperatures:
             # The last one's networks are used. Those that validate best at any temperature, as published, were up to
             # 2 points less accurate on CUBE: perhaps a predictor grown too sure hides what its selector learnt since.
             objective = SoftSelection(policy, task, steps, float(temperature), joint.batch_size)
-            training.stage(f"temperature {temperature:g}", objective, walked)
-        if isinstance(task, Classification):
-            costs = cost_tensor(policy.space.costs, torch.float32, training.device)
-            policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps))
+            training.stage(f"temperature {temperature:g}", objective, self.walked(joint, training))
+        self.calibrate(policy, training, task)
 
 
 @with_settings

@@ -73,6 +73,8 @@ class Method(BaseEstimator):
     """
 
     registry_name: ClassVar[str]
+    # Goes up when this method alone is trained another way.
+    revision: ClassVar[int] = 1
     model_: Model = field(init=False)
     n_features_in_: int = field(init=False)
 
@@ -182,7 +184,8 @@ class Method(BaseEstimator):
         if self.checkpoint_dir is None:
             return None
         settings = {name: value for name, value in self._settings().items() if name != "stop"}
-        facts = [__version__, TRAINING, self.registry_name, settings, schema.to_dict(), task.to_dict(), seed]
+        method = [self.registry_name, self.revision, settings]
+        facts = [__version__, TRAINING, *method, schema.to_dict(), task.to_dict(), seed]
         digest = _digest(train, val)
         digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
         # Modules of the user's own start from weights that no setting tells.

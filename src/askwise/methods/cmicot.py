@@ -13,8 +13,8 @@ from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace
 from askwise.methods.base import ClassifierMethod, with_settings
 from askwise.methods.binning import MISSING, Levels, levels_of
+from askwise.methods.checks import check_whole
 from askwise.methods.forward import forward_selection
-from askwise.methods.neural import check_whole
 from askwise.methods.static import OrderPolicy, StaticMethod
 from askwise.methods.teams import Bits, ExactScores, GreedyScores
 from askwise.tasks import Task

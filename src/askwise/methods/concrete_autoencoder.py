@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
-from askwise.methods.neural import check_number
+from askwise.methods.budgeted import affordable, paid_in_turn
+from askwise.methods.checks import check_numbers
 from askwise.methods.static import OrderPolicy, StaticMethod
 from askwise.networks.concrete import ConcreteSelector
 from askwise.networks.pair import SeparateNetworks
@@ -49,11 +48,7 @@ class ConcreteAutoencoder(StaticMethod):
 
     def check_settings(self) -> None:
         super().check_settings()
-        given: Any = self.temperatures
-        if isinstance(given, (str, int, float)) or not len(given):
-            raise AskwiseError(f"temperatures must be one or more numbers above 0, was given {given!r}")
-        for temperature in given:
-            check_number("each of temperatures", temperature, above=0)
+        check_numbers("temperatures", self.temperatures, above=0)
 
     def order(self, policy: OrderPolicy, training: Training, task: Task) -> Tensor:
         space = policy.space
@@ -83,10 +78,11 @@ class ConcreteAutoencoder(StaticMethod):
         """
         if self.budget is None:
             return self.steps(space), torch.ones(space.n_groups, dtype=torch.bool)
-        costs = torch.tensor(space.costs, dtype=torch.float64)
-        allowed = costs <= self.budget
-        count = int(self.budget / costs[allowed].mean() + 1e-6) if allowed.any() else 0
-        return 0 if count >= allowed.sum() else count, allowed
+        allowed = affordable(self.budget, space.costs)
+        prices = torch.tensor(space.costs, dtype=torch.float64)[allowed].tolist()
+        mean = sum(prices) / max(len(prices), 1)
+        count = len(paid_in_turn(self.budget, (mean,) * len(prices), list(range(len(prices)))))
+        return 0 if count == len(prices) else count, allowed
 
 
 @with_settings

@@ -127,6 +127,8 @@ class CwcfObjective(QLearning):
 class CwcfClassifier(ClassifierMethod, QMethod):
     """Learns by Q-learning which question is worth most in the end, not just at once.
 
+    The form with a hard budget: it never stops by itself, since a rule says when. Unlike the published training, the
+    values of all classes are learnt in every state, since the label is known.
     budget: a number trains for that budget, which is spent in every case before the class is named; None trains one
     policy for all budgets up to `max_steps` questions of mean price.
     max_steps: questions in a training episode, by default as many as there are groups, 32 at most.

@@ -11,26 +11,22 @@ import torch
 from torch import Tensor, nn
 
 from askwise.acquisition import walk
-from askwise.arrays import cost_tensor
 from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace, Rows, rows_at_once
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
-from askwise.methods.neural import NeuralMethod, check_whole_or_none
+from askwise.methods.checks import check_whole_or_none
+from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
 from askwise.networks.pair import Networks, SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Belief, Policy
-from askwise.tasks import Classification, Task
+from askwise.tasks import Task
 from askwise.training.draws import own_draws
 from askwise.training.episodes import EpisodeObjective, episode
 from askwise.training.loop import Training, evaluating, frozen
 from askwise.training.objectives import MaskedPrediction, losses_as_used, random_step
-from askwise.training.temperature import fit_temperature
 from askwise.training.update import aside
 
-PRETRAIN_UPDATES = 1700
 JOINT_UPDATES = 1700
-# Of a GPU more, since a walk keeps it waiting.
-UPDATES_PER_WALK = {"cpu": 4, "cuda": 8}
 # Where raw scores start. Most groups tell little: from 0, half the entropy, estimates take long to come down.
 FIRST_VALUE = -2.0
 
@@ -216,7 +212,7 @@ class Dime(NeuralMethod):
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, DimePolicy)
         steps = self.steps(policy.space)
-        costs = cost_tensor(policy.space.costs, torch.float32, training.device)
+        costs = self.costs_of(policy, training)
         self.ready(policy, training, own_networks=self.predictor is None)
         pretrain = self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs)
         joint = self.plan(training, JOINT_UPDATES)
@@ -226,10 +222,8 @@ class Dime(NeuralMethod):
             # The squared error of single draws is mostly noise: which epoch has the lowest says little.
             training.stage("value", ValueWarmUp(policy, task), replace(pretrain, keep_best=False, patience=None))
         objective = JointObjective(policy, task, costs, steps, self.epsilon, joint.batch_size)
-        walked = joint.batch_size * UPDATES_PER_WALK[training.device.type]
-        training.stage("joint", objective, replace(joint, batch_size=walked))
-        if isinstance(task, Classification):
-            policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps))
+        training.stage("joint", objective, self.walked(joint, training))
+        self.calibrate(policy, training, task)
 
 
 @with_settings

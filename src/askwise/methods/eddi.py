@@ -7,20 +7,19 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from askwise.arrays import cost_tensor
 from askwise.features import FeatureSpace, Rows, rows_at_once
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
-from askwise.methods.neural import NeuralMethod, check_whole
+from askwise.methods.checks import check_whole
+from askwise.methods.neural import NeuralMethod
 from askwise.networks.mlp import Mlp
 from askwise.networks.pair import Networks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.networks.partial_vae import PartialVae, spread_noise
 from askwise.policy import Belief, Policy
-from askwise.tasks import Classification, Task
+from askwise.tasks import Task
 from askwise.training.draws import own_draws
 from askwise.training.loop import Training
 from askwise.training.objectives import MaskedPrediction, random_known
-from askwise.training.temperature import fit_temperature
 
 MODEL_UPDATES = 3400
 PREDICTOR_UPDATES = 3400
@@ -79,6 +78,7 @@ class EddiPolicy(PairPolicy):
     with all its columns, though some may turn out to be missing.
     """
 
+    is_exportable = False
     noise: Tensor
     in_group: Tensor
 
@@ -204,11 +204,8 @@ class Eddi(NeuralMethod):
         model.observe(training.train)
         training.stage("model", Imagining(policy, model), self.plan(training, MODEL_UPDATES))
         training.stage("predictor", MaskedPrediction(policy, task), self.plan(training, PREDICTOR_UPDATES))
-        if isinstance(task, Classification):
-            costs = cost_tensor(policy.space.costs, torch.float32, training.device)
-            steps = self.steps(policy.space)
-            # The greedy path is dear: every step of it samples.
-            policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps, at_random=True))
+        # The greedy path is dear: every step of it samples.
+        self.calibrate(policy, training, task, at_random=True)
 
 
 @with_settings

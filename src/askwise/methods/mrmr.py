@@ -12,8 +12,8 @@ from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.binning import Levels, information_with, levels_of
+from askwise.methods.checks import check_whole
 from askwise.methods.forward import forward_selection
-from askwise.methods.neural import check_whole
 from askwise.methods.static import OrderPolicy, StaticMethod
 from askwise.tasks import Task
 from askwise.training.loop import Training

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import numpy as np
-from torch import nn
+from dataclasses import replace
 
+import torch
+from torch import Tensor, nn
+
+from askwise.arrays import cost_tensor
 from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace
 from askwise.methods.base import Method, with_settings
+from askwise.methods.checks import check_number, check_whole, check_whole_or_none
 from askwise.networks.dropout import set_dropout
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import SeparateNetworks, SharedNetworks
+from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Policy
-from askwise.tasks import Task
+from askwise.tasks import Classification, Task
 from askwise.training.loop import Training
 from askwise.training.objectives import LoseFreeColumns
 from askwise.training.schedule import batch_size_for, dropout_for, epochs_for, patience_for
+from askwise.training.temperature import fit_temperature
 from askwise.training.update import Plan
 
 LONGEST_EPISODE = 32
+# Of a stage in which a predictor, or the values of random sets, are learnt before episodes.
+PRETRAIN_UPDATES = 1700
+# Of a GPU more, since a walk keeps it waiting.
+UPDATES_PER_WALK = {"cpu": 4, "cuda": 8}
 
 
 @with_settings
@@ -36,6 +46,7 @@ class NeuralMethod(Method):
     patience: int | None = None
 
     def check_settings(self) -> None:
+        super().check_settings()
         for name in ("hidden", "layers"):
             check_whole(name, getattr(self, name))
         for name in ("max_steps", "epochs", "batch_size", "patience"):
@@ -76,22 +87,16 @@ class NeuralMethod(Method):
         patience = self.patience or patience_for(count)
         return Plan(count, batch_size, self.learning_rate, self.weight_decay, patience)
 
+    def walked(self, plan: Plan, training: Training) -> Plan:
+        """The same plan for a stage of episodes: one walk of many rows serves several updates."""
+        return replace(plan, batch_size=plan.batch_size * UPDATES_PER_WALK[training.device.type])
 
-def check_whole(name: str, number: object, least: int = 1) -> None:
-    """Raise a clear error for a setting that is no whole number, or too small."""
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < least:
-        raise AskwiseError(f"{name} must be a whole number of at least {least}, was given {number!r}")
+    def costs_of(self, policy: Policy, training: Training) -> Tensor:
+        """The prices of the groups, where the policy learns."""
+        return cost_tensor(policy.space.costs, torch.float32, training.device)
 
-
-def check_whole_or_none(name: str, number: object) -> None:
-    """The same for a setting that may be left out."""
-    if number is not None:
-        check_whole(name, number)
-
-
-def check_number(name: str, given: object, above: float | None = None) -> None:
-    """Raise a clear error for a setting that is no number, is not `above`, or is below 0."""
-    number = isinstance(given, (int, float, np.number)) and not isinstance(given, bool)
-    if not number or not (given >= 0 if above is None else given > above):  # type: ignore[operator]
-        at_least = "at least 0" if above is None else f"above {above:g}"
-        raise AskwiseError(f"{name} must be a number {at_least}, was given {given!r}")
+    def calibrate(self, policy: PairPolicy, training: Training, task: Task, at_random: bool = False) -> None:
+        """End the training of a classifier with the temperature of its logits, from the validation rows."""
+        if isinstance(task, Classification):
+            costs, steps = self.costs_of(policy, training), self.steps(policy.space)
+            policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps, at_random))

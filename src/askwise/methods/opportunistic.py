@@ -15,7 +15,8 @@ from askwise.training.loop import Training
 from askwise.training.objectives import MaskedPrediction
 from askwise.training.q_learning import QLearning, States, greedy, targets
 
-# What the changes that later answers make count, from question to question.
+# What the changes that later answers make count, from question to question. On CUBE 0 does as well; where a question
+# tells only together with a later one, as the context of CUBE-NM, it takes more than 0.
 DISCOUNT = 0.5
 # Where raw values start: most answers change little.
 FIRST_VALUE = -2.0
@@ -61,6 +62,8 @@ class OpportunisticObjective(QLearning):
 class OpportunisticClassifier(ClassifierMethod, QMethod):
     """Asks the group whose answer, and those it leads to, will change the prediction most per cost.
 
+    It never stops by itself: prediction waits until a rule says so, as in the DIME paper. Predictor and values share a
+    trunk, and probabilities without dropout stand for the published mean over draws of dropout.
     budget: a number trains on episodes that spend that budget; None on episodes of `max_steps` questions.
     max_steps: questions in a training episode, by default as many as there are groups, 32 at most.
     pretrain_epochs: passes over the rows in which only predictions are learnt. The other settings are those of

@@ -9,41 +9,36 @@ import torch
 from askwise.arrays import cost_tensor
 from askwise.features import FeatureSpace
 from askwise.methods.base import with_settings
-from askwise.methods.neural import NeuralMethod, check_number, check_whole_or_none
+from askwise.methods.budgeted import BudgetedMethod, paid_in_turn
+from askwise.methods.checks import check_whole_or_none
+from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
 from askwise.networks.pair_policy import PairPolicy
-from askwise.stopping import Budget
 from askwise.tasks import Task
 from askwise.training.loop import Training, even_batches
 from askwise.training.q_learning import QLearning
 from askwise.training.temperature import fit_temperature
 from askwise.training.update import Objective
 
-PRETRAIN_UPDATES = 1700
 Q_UPDATES = 1700
-# Of a GPU more, since a walk keeps it waiting.
-UPDATES_PER_WALK = {"cpu": 4, "cuda": 8}
 
 
 @with_settings
-class QMethod(NeuralMethod):
+class QMethod(NeuralMethod, BudgetedMethod):
     """A method whose scores are learnt by Q-learning, for one budget or for all."""
 
-    budget: float | None = None
     pretrain_epochs: int | None = None
 
     def check_settings(self) -> None:
         super().check_settings()
         check_whole_or_none("pretrain_epochs", self.pretrain_epochs)
-        if self.budget is not None:
-            check_number("budget", self.budget, above=0)
 
     def episode_steps(self, space: FeatureSpace) -> int:
         """How many questions an episode has at most; at least one, also where none can be paid."""
         steps = self.steps(space)
         if self.budget is None:
             return steps
-        cheapest = torch.tensor(sorted(space.costs), dtype=torch.float64).cumsum(0)
-        return max(1, min(steps, int((cheapest <= self.budget * (1 + 1e-9)).sum())))
+        cheapest_first = sorted(range(space.n_groups), key=space.costs.__getitem__)
+        return max(1, min(steps, len(paid_in_turn(self.budget, space.costs, cheapest_first))))
 
     def learn(
         self,
@@ -59,10 +54,9 @@ class QMethod(NeuralMethod):
         # Sums of prices must meet a budget.
         costs = cost_tensor(policy.space.costs, torch.float64, training.device)
         steps = self.episode_steps(policy.space)
-        rule = None if self.budget is None else Budget(self.budget)
         training.stage(first, pretraining, self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs))
         plan = self.plan(training, Q_UPDATES)
-        _, walked = even_batches(len(training.train), plan.batch_size * UPDATES_PER_WALK[training.device.type])
-        q_learning = objective(policy, task, costs, steps, rule, walked, plan.batch_size)
+        _, walked = even_batches(len(training.train), self.walked(plan, training).batch_size)
+        q_learning = objective(policy, task, costs, steps, self.rule, walked, plan.batch_size)
         training.stage("q", q_learning, replace(plan, batch_size=walked))
         policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps))

@@ -42,7 +42,8 @@ class RandomOrderRegressor(RegressorMethod, RandomOrder):
 class AllFeatures(StaticMethod):
     """Learns from complete cases only: what it predicts from everything is the ceiling of other methods.
 
-    Its order is that of the table; of cases with few answers it knows nothing.
+    Its order is that of the table; of cases with few answers it knows nothing. With a budget it is given what that
+    pays for, in that order.
     """
 
     def order(self, policy: OrderPolicy, training: Training, task: Task) -> Tensor:

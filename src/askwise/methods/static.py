@@ -7,18 +7,16 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from askwise.arrays import cost_tensor
 from askwise.features import FeatureSpace
 from askwise.methods.base import with_settings
-from askwise.methods.neural import NeuralMethod, check_number
+from askwise.methods.budgeted import BudgetedMethod, paid_in_turn
+from askwise.methods.neural import NeuralMethod
 from askwise.networks.pair import SharedNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Policy
-from askwise.stopping import Budget
-from askwise.tasks import Classification, Task
+from askwise.tasks import Task
 from askwise.training.loop import Training
 from askwise.training.objectives import MaskedPrediction
-from askwise.training.temperature import fit_temperature
 
 PREDICTOR_UPDATES = 3400
 # How often a set to learn from is not just a prefix as long as an episode: one of any length; and one with gaps, as a
@@ -68,13 +66,8 @@ class OrderPolicy(PairPolicy):
 
     def take_within(self, budget: float) -> None:
         """Take the groups that are asked within a budget: each time the next in order that is affordable."""
-        costs = torch.tensor(self.space.costs, dtype=torch.float64)
-        chosen, spent = torch.zeros(len(costs), dtype=torch.bool), torch.zeros(1, dtype=torch.float64)
-        for group in self.order.tolist():
-            affordable = Budget(budget).allows(spent, costs[group : group + 1])
-            chosen[group] = affordable.item()
-            spent = spent + costs[group] * chosen[group]
-        self.taken.copy_(chosen)
+        paid = paid_in_turn(budget, self.space.costs, self.order.tolist())
+        self.taken.zero_()[paid] = True
 
     def forget(self) -> None:
         """Make the predictor blind to all groups but those that are taken."""
@@ -85,14 +78,12 @@ class OrderPolicy(PairPolicy):
 
 
 @with_settings
-class StaticMethod(NeuralMethod):
+class StaticMethod(NeuralMethod, BudgetedMethod):
     """Asks every case the same questions in the same order, which a subclass finds.
 
     budget: None trains one predictor for every prefix of the order. A number trains it on what the order takes within
     that budget; it is then blind to everything else.
     """
-
-    budget: float | None = None
 
     def order(self, policy: OrderPolicy, training: Training, task: Task) -> Tensor:
         """The groups in the order to ask them, (groups,)."""
@@ -102,11 +93,6 @@ class StaticMethod(NeuralMethod):
         """How to draw known sets to learn from, both (rows, groups), out of what is available."""
         steps = self.steps(policy.space)
         return lambda available: policy.prefixes(available, steps)
-
-    def check_settings(self) -> None:
-        super().check_settings()
-        if self.budget is not None:
-            check_number("budget", self.budget, above=0)
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         networks = self.pair(space, task, share_trunk=True)
@@ -125,6 +111,4 @@ class StaticMethod(NeuralMethod):
         training.stage("predictor", MaskedPrediction(policy, task, draw), self.plan(training, PREDICTOR_UPDATES))
         if self.budget is not None:
             policy.forget()
-        if isinstance(task, Classification):
-            costs = cost_tensor(policy.space.costs, torch.float32, training.device)
-            policy.temperature.fill_(fit_temperature(policy, training.val, costs, self.steps(policy.space)))
+        self.calibrate(policy, training, task)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from askwise.arrays import keep_memory
+from askwise.errors import AskwiseError
 from askwise.features import Rows
 from askwise.training.checkpoint import Checkpoint, Saved
 from askwise.training.draws import own_draws
@@ -129,6 +130,11 @@ class Training:
                 self.report(Progress(name, epoch, plan.epochs, (epoch + 1) / plan.epochs, best))
             if done:
                 break
+        if plan.keep_best and not math.isfinite(best):
+            raise AskwiseError(
+                f"training came to nothing: in the stage {name!r} the validation loss was never a finite number; "
+                "try a lower learning_rate, or look for extreme values in the table"
+            )
         self.policy.load_state_dict(best_state)
         self.policy.eval()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from askwise.errors import AskwiseWarning
 from askwise.features import Rows
@@ -99,7 +99,10 @@ class _State:
 
     def _tensors(self) -> list[Tensor]:
         update = self.update
-        return [*update.policy.state_dict().values(), *update.average, update.rate, update.done, update.total]
+        objective = update.objective
+        remembered = objective.state_dict().values() if isinstance(objective, nn.Module) else ()
+        of_update = [*update.average, update.rate, update.done, update.total]
+        return [*update.policy.state_dict().values(), *remembered, *of_update]
 
     def _moments(self) -> list[Tensor]:
         return [t for state in self.update.optimiser.state.values() for t in state.values()]
