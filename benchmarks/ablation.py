@@ -118,7 +118,7 @@ class VariedWarmUp(ValueWarmUp):
         super().__init__(usual.policy, usual.task)
         self.kind = "divergence" if kind == "mean" else kind
 
-    def _gaps(self, rows: Rows) -> Tensor:
+    def errors(self, rows: Rows) -> Tensor:
         known, choice, asked, known_next = random_step(rows.available)
         mask = self.policy.mask(known, rows.present)
         with torch.no_grad(), evaluating(self.policy):

@@ -5,7 +5,7 @@ import torch
 
 from askwise.features import FeatureSpace, Rows
 from askwise.policy import Belief, Policy
-from askwise.training.temperature import fit_temperature
+from askwise.training.temperature import at_random, fit_temperature
 
 SPACE = FeatureSpace(("a", "b"), (1.0, 1.0), (0, 1), (0, 1))
 
@@ -70,5 +70,5 @@ def test_fitting_leaves_the_random_numbers_alone():
 
 
 def test_random_sets_of_groups_serve_as_well():
-    found = fit_temperature(Loud(2.5), rows_of(2000, absent=0.9), torch.ones(2), 2, at_random=True)
+    found = fit_temperature(Loud(2.5), rows_of(2000, absent=0.9), torch.ones(2), 2, at_random)
     assert found == pytest.approx(2.5, rel=0.15)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from askwise.arrays import at_least_float32
-from askwise.features import FeatureSpace, Rows, rows_at_once
+from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, with_settings
 from askwise.methods.q_learning import QMethod
 from askwise.networks.dueling import DuelingNetworks
@@ -17,16 +15,14 @@ from askwise.networks.mlp import MlpTrunk
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Belief, Policy
 from askwise.tasks import Classification, Task
-from askwise.training.draws import own_draws
 from askwise.training.loop import Training
-from askwise.training.objectives import random_known
+from askwise.training.objectives import RandomDraws, random_known
 from askwise.training.q_learning import QLearning, States, greedy, targets
 
 # How sharply the value of a class, which regression may put below that of a sure error, is kept above it.
 SHARPNESS = 50.0
 # Questions differ little in what they are worth in the end: their errors count more than those of the classes.
 GROUP_WEIGHT = 4.0
-VALIDATION_MASKS = 4
 
 
 class CwcfPolicy(PairPolicy):
@@ -60,26 +56,17 @@ def class_errors(values: Tensor, y: Tensor) -> Tensor:
     return (values + 1 - right.to(values.dtype)).square().sum(-1)
 
 
-class ClassValues:
+class ClassValues(RandomDraws):
     """The values of the classes on random sets: the published pre-training."""
 
     def __init__(self, policy: CwcfPolicy) -> None:
         self.policy = policy
 
-    def _errors(self, rows: Rows) -> Tensor:
+    def errors(self, rows: Rows) -> Tensor:
         assert rows.y is not None
         mask = self.policy.mask(random_known(rows.available), rows.present)
         values, _ = self.policy.networks(self.policy.hide(rows.x, mask), mask, False)
         return class_errors(values.float(), rows.y) * self.policy.weights[rows.y]
-
-    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
-        del progress
-        yield (self._errors(rows) * weight).sum() / weight.sum()
-
-    def validate(self, rows: Rows) -> Tensor:
-        with own_draws(rows.x.device, seed=0):
-            batches = rows.batches(rows_at_once(rows.x.device))
-            return torch.cat([self._errors(batch) for batch in batches for _ in range(VALIDATION_MASKS)]).mean()
 
 
 class CwcfObjective(QLearning):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
@@ -12,7 +11,7 @@ from torch import Tensor, nn
 
 from askwise.acquisition import walk
 from askwise.errors import AskwiseError
-from askwise.features import FeatureSpace, Rows, rows_at_once
+from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.checks import check_whole_or_none
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
@@ -20,10 +19,9 @@ from askwise.networks.pair import Networks, SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Belief, Policy
 from askwise.tasks import Task
-from askwise.training.draws import own_draws
 from askwise.training.episodes import EpisodeObjective, episode
 from askwise.training.loop import Training, evaluating, frozen
-from askwise.training.objectives import MaskedPrediction, losses_as_used, random_step
+from askwise.training.objectives import MaskedPrediction, RandomDraws, losses_as_used, random_step
 from askwise.training.update import aside
 
 JOINT_UPDATES = 1700
@@ -54,19 +52,20 @@ class DimePolicy(PairPolicy):
         return self._belief(outputs, raw.gather(1, group[:, None])), self._belief(used, None).outputs
 
 
-class ValueWarmUp:
+class ValueWarmUp(RandomDraws):
     """Eq. (3) on random sets and random groups, under the pre-trained predictor: every group's value is seen.
 
     Joint training stops early on small tables, where the predictor soon learns its rows by heart; by then values
     learnt on the policy's own path alone would still be near their start.
     """
 
-    def __init__(self, policy: Policy, task: Task, validation_draws: int = 8) -> None:
+    validation_draws = 8
+
+    def __init__(self, policy: Policy, task: Task) -> None:
         self.policy = policy
         self.task = task
-        self.validation_draws = validation_draws
 
-    def _gaps(self, rows: Rows) -> Tensor:
+    def errors(self, rows: Rows) -> Tensor:
         """Squared error of the value of a random step of each row, in units of the loss."""
         known, choice, asked, known_next = random_step(rows.available)
         mask = self.policy.mask(known, rows.present)
@@ -79,19 +78,6 @@ class ValueWarmUp:
     def _losses(self, rows: Rows, mask: Tensor) -> Tensor:
         assert rows.y is not None
         return losses_as_used(self.policy, self.task, rows.x, mask, rows.y)
-
-    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
-        del progress
-        yield (self._gaps(rows) * weight).sum() / weight.sum()
-
-    def validate(self, rows: Rows) -> Tensor:
-        with own_draws(rows.x.device, seed=0):
-            gaps = [
-                self._gaps(batch)
-                for batch in rows.batches(rows_at_once(rows.x.device))
-                for _ in range(self.validation_draws)
-            ]
-        return torch.cat(gaps).mean()
 
 
 class JointObjective(EpisodeObjective):

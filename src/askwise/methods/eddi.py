@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import torch
 from torch import Tensor, nn
 
-from askwise.features import FeatureSpace, Rows, rows_at_once
+from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.checks import check_whole
 from askwise.methods.neural import NeuralMethod
@@ -17,9 +15,9 @@ from askwise.networks.pair_policy import PairPolicy
 from askwise.networks.partial_vae import PartialVae, spread_noise
 from askwise.policy import Belief, Policy
 from askwise.tasks import Task
-from askwise.training.draws import own_draws
 from askwise.training.loop import Training
-from askwise.training.objectives import MaskedPrediction, random_known
+from askwise.training.objectives import MaskedPrediction, RandomDraws, random_known
+from askwise.training.temperature import at_random
 
 MODEL_UPDATES = 3400
 PREDICTOR_UPDATES = 3400
@@ -153,31 +151,17 @@ class EddiPolicy(PairPolicy):
         return (p * ratio.log1p() - apart).sum((1, 2)) / p.shape[2]
 
 
-class Imagining:
+class Imagining(RandomDraws):
     """Tell all that is present from random sets of groups: the evidence bound of the partial autoencoder."""
 
-    def __init__(self, policy: EddiPolicy, model: PartialVae, validation_masks: int = 4) -> None:
+    def __init__(self, policy: EddiPolicy, model: PartialVae) -> None:
         self.policy = policy
         self.model = model
-        self.validation_masks = validation_masks
 
-    def _losses(self, rows: Rows) -> Tensor:
+    def errors(self, rows: Rows) -> Tensor:
         mask = self.policy.mask(random_known(rows.available), rows.present)
         noise = torch.randn(len(rows), self.model.latent, device=rows.x.device)
         return self.model.losses(rows, mask, noise) / self.policy.space.n_columns
-
-    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
-        del progress
-        yield (self._losses(rows) * weight).sum() / weight.sum()
-
-    def validate(self, rows: Rows) -> Tensor:
-        with own_draws(rows.x.device, seed=0):
-            found = [
-                self._losses(batch)
-                for batch in rows.batches(rows_at_once(rows.x.device))
-                for _ in range(self.validation_masks)
-            ]
-        return torch.cat(found).mean()
 
 
 @with_settings
@@ -205,7 +189,7 @@ class Eddi(NeuralMethod):
         training.stage("model", Imagining(policy, model), self.plan(training, MODEL_UPDATES))
         training.stage("predictor", MaskedPrediction(policy, task), self.plan(training, PREDICTOR_UPDATES))
         # The greedy path is dear: every step of it samples.
-        self.calibrate(policy, training, task, at_random=True)
+        self.calibrate(policy, training, task, at_random)
 
 
 @with_settings

@@ -21,7 +21,7 @@ from askwise.tasks import Classification, Task
 from askwise.training.loop import Training
 from askwise.training.objectives import LoseFreeColumns
 from askwise.training.schedule import batch_size_for, dropout_for, epochs_for, patience_for
-from askwise.training.temperature import fit_temperature
+from askwise.training.temperature import States, fit_temperature, on_the_way
 from askwise.training.update import Plan
 
 LONGEST_EPISODE = 32
@@ -95,8 +95,8 @@ class NeuralMethod(Method):
         """The prices of the groups, where the policy learns."""
         return cost_tensor(policy.space.costs, torch.float32, training.device)
 
-    def calibrate(self, policy: PairPolicy, training: Training, task: Task, at_random: bool = False) -> None:
+    def calibrate(self, policy: PairPolicy, training: Training, task: Task, states: States = on_the_way) -> None:
         """End the training of a classifier with the temperature of its logits, from the validation rows."""
         if isinstance(task, Classification):
             costs, steps = self.costs_of(policy, training), self.steps(policy.space)
-            policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps, at_random))
+            policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps, states))

@@ -61,6 +61,25 @@ class LoseFreeColumns:
         return Rows(rows.x, rows.present & ~lost, rows.available, rows.y)
 
 
+class RandomDraws:
+    """The mean of an error of each row in which chance has a part: drawn anew in training, alike in validation."""
+
+    validation_draws = 4
+
+    def errors(self, rows: Rows) -> Tensor:
+        """An error of each row, (rows,)."""
+        raise NotImplementedError
+
+    def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
+        del progress
+        yield (self.errors(rows) * weight).sum() / weight.sum()
+
+    def validate(self, rows: Rows) -> Tensor:
+        batches = rows.batches(rows_at_once(rows.x.device))
+        with own_draws(rows.x.device, seed=0):
+            return torch.cat([self.errors(batch) for batch in batches for _ in range(self.validation_draws)]).mean()
+
+
 class MaskedPrediction:
     """Predict from random sets of groups: the pre-training of the paper's appendix, eq. (2).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -21,9 +21,11 @@ MOST_ROWS = 2048
 SPREAD = 0.5
 # Never below 1: the rows at hand chose the best epoch, so they flatter the predictor, and what seems timid is not.
 CANDIDATES = [math.exp(t / 40) for t in range(61)]
+# (policy, rows, costs, how many) -> outputs in so many states of each row, and which of them count.
+States = Callable[[Policy, Rows, Tensor, int], Iterator[tuple[Tensor, Tensor]]]
 
 
-def _on_the_way(policy: Policy, rows: Rows, costs: Tensor, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
+def on_the_way(policy: Policy, rows: Rows, costs: Tensor, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Outputs in the states of the greedy path, and which of them a question led to."""
     led_to = torch.ones(len(rows), dtype=torch.bool, device=rows.x.device)
     for step in walk(policy, rows, costs, n_states):
@@ -31,8 +33,9 @@ def _on_the_way(policy: Policy, rows: Rows, costs: Tensor, n_states: int) -> Ite
         led_to = step.can_ask
 
 
-def _at_random(policy: Policy, rows: Rows, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Outputs of random sets of groups, which all count."""
+def at_random(policy: Policy, rows: Rows, costs: Tensor, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Outputs of random sets of groups, which all count: for policies whose scores are dear."""
+    del costs
     counts = torch.ones(len(rows), dtype=torch.bool, device=rows.x.device)
     with own_draws(rows.x.device, seed=0):
         masks = [policy.mask(random_known(rows.available), rows.present) for _ in range(n_states)]
@@ -41,18 +44,17 @@ def _at_random(policy: Policy, rows: Rows, n_states: int) -> Iterator[tuple[Tens
 
 
 @torch.no_grad()
-def fit_temperature(policy: Policy, rows: Rows, costs: Tensor, n_steps: int, at_random: bool = False) -> float:
-    """The likeliest temperature, 1 or above, of the predictions along the greedy path, under a prior around 1.
+def fit_temperature(policy: Policy, rows: Rows, costs: Tensor, n_steps: int, states: States = on_the_way) -> float:
+    """The likeliest temperature, 1 or above, of the predictions in some states, under a prior around 1.
 
     The predictor is judged in training on rows it has learnt from; on rows it has not it is often too sure. States of
-    one row are no separate evidence: each row counts once. at_random: of as many random sets of
-    groups instead, where scores are dear.
+    one row are no separate evidence: each row counts once.
     """
     some = rows.take(evenly(len(rows), MOST_ROWS).to(rows.x.device))
     assert some.y is not None
-    states = list(_at_random(policy, some, n_steps + 1) if at_random else _on_the_way(policy, some, costs, n_steps + 1))
-    outputs = torch.cat([logits for logits, _ in states])
-    weight = torch.cat([counts for _, counts in states]).to(rows.x.dtype)
+    found = list(states(policy, some, costs, n_steps + 1))
+    outputs = torch.cat([logits for logits, _ in found])
+    weight = torch.cat([counts for _, counts in found]).to(rows.x.dtype)
     y = some.y.repeat(n_steps + 1)
 
     def badness(temperature: float) -> float:
