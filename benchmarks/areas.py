@@ -36,6 +36,8 @@ def main() -> None:
     table.add(["everything known", *ceilings(results)["mean"].loc[datasets].tolist()])
     print(table, "\n")
     found = standings(results).set_index(["method", "dataset"])
+    each = results.drop_duplicates(["dataset", "method", "seed"])
+    print(f"{each['train_cpu_seconds'].sum() / 3600:.1f} CPU hours of training\n")
     for figure, title in FIGURES.items():
         times = Table([title, *datasets])
         for method in found.groupby("method")[figure].mean().sort_values().index:

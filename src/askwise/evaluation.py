@@ -329,10 +329,14 @@ def _record(
     model: Model, trace: Trace, rule: StoppingRule, at: Tensor, truth: Array, draws: Array | None
 ) -> dict[str, Any]:
     """What a rule that cuts a trace at these steps spends and brings."""
+    brought = brings(model, trace, at, truth, draws)
+    return {"rule": rule_name(rule), "parameter": next(iter(vars(rule).values())), **brought}
+
+
+def brings(model: Model, trace: Trace, at: Tensor, truth: Array, draws: Array | None = None) -> dict[str, float]:
+    """What rows that stop at these steps of a trace spend on average, how many groups that is, and every metric."""
     outputs, spent, n_asked = trace.at(at)
     return {
-        "rule": rule_name(rule),
-        "parameter": next(iter(vars(rule).values())),
         "mean_cost": float(spent.mean()),
         "mean_groups": float(n_asked.double().mean()),
         **metrics(model.task, model.task.decode(outputs), truth, draws),

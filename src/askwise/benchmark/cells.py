@@ -204,7 +204,7 @@ def _at_budgets(model: Model, rows: Rows, truth: Array, budgets: Sequence[float]
         started = time.perf_counter()
         trace = model.trace(rows, together, prices, walked_by=together[-1])
         seconds = time.perf_counter() - started
-        records += [_record(model, trace, i, "budget", rule.k, truth) for i, rule in enumerate(together)]
+        records += _records(model, trace, Budget.name, [rule.k for rule in together], truth)
     return records, seconds
 
 
@@ -215,16 +215,12 @@ def _at_average_costs(model: Model, rows: Rows, truth: Array, budgets: Sequence[
     prices = model.costs()
     rules = [model.rule(AverageCost(k), prices) for k in budgets]
     trace = model.trace(rows, rules, prices)
-    return [_record(model, trace, i, AverageCost.name, k, truth) for i, k in enumerate(budgets)]
+    return _records(model, trace, AverageCost.name, budgets, truth)
 
 
-def _record(model: Model, trace: Trace, index: int, rule: str, budget: float, truth: Array) -> Record:
-    """What is spent and brought where one of a trace's rules stops it."""
-    outputs, spent, n_asked = trace.at(trace.stops[index].at)
-    return {
-        "rule": rule,
-        "budget": float(budget),
-        "mean_cost": float(spent.mean()),
-        "mean_groups": float(n_asked.double().mean()),
-        **evaluation.metrics(model.task, model.task.decode(outputs), truth),
-    }
+def _records(model: Model, trace: Trace, rule: str, budgets: Sequence[float], truth: Array) -> list[Record]:
+    """What is spent and brought where each of a trace's rules stops it."""
+    return [
+        {"rule": rule, "budget": float(k), **evaluation.brings(model, trace, stop.at, truth)}
+        for k, stop in zip(budgets, trace.stops, strict=True)
+    ]

@@ -16,7 +16,7 @@ from askwise.benchmark.cells import Cell, Contestant, Exact, Trained
 from askwise.benchmark.data import Dataset, Split, budgets_for, digest
 from askwise.errors import AskwiseError, unknown_name
 from askwise.methods.base import CIRCUMSTANCES, TRAINING, Method
-from askwise.methods.registry import ENDINGS, METHODS, method_for, names_for
+from askwise.methods.registry import ENDINGS, METHODS, method_for, names_for, predicts_otherwise
 
 ALL, EXACT, CEILING = "all", "exact", "all-features"
 SHARED, PAPER = "shared", "paper"
@@ -131,8 +131,7 @@ def _why_not(name: str, dataset: Dataset) -> str:
     """Why a method can't be run on a dataset."""
     if name == EXACT:
         return "needs a distribution of `askwise verify`"
-    what = "classes, and a number is" if dataset.task == "regression" else "a number, and classes are"
-    return f"predicts {what} predicted there"
+    return f"{predicts_otherwise(dataset.task)} predicted there"
 
 
 def _check_target(dataset: Dataset, names: Sequence[str]) -> None:

@@ -33,6 +33,7 @@ FIGURES = [
     "device",
 ]
 COLUMNS = [*FACTS, *(m for metrics in evaluation.METRICS.values() for m in metrics), *FIGURES, "metric"]
+TEXTS = ("dataset", "method", "protocol", "rule", "task", "device", "metric")
 KILLED = "its process ended before it did, most likely for want of memory; try fewer --jobs or --max-rows"
 
 
@@ -104,9 +105,7 @@ def table_of(cells: Sequence[Cell], found: Mapping[Cell, Record]) -> pd.DataFram
         facts = {"dataset": cell.dataset, "method": cell.method, "seed": cell.seed, "protocol": cell.protocol}
         figures = {name: outcome.get(name) for name in FIGURES} | {"metric": cell.metric}
         lines += [{**facts, **record, **figures} for record in outcome["records"]]
-    numbers = [c for c in COLUMNS if c not in ("dataset", "method", "protocol", "rule", "task", "device", "metric")]
-    table = pd.DataFrame(lines, columns=COLUMNS)
-    return table.astype({"seed": int}).astype({c: float for c in numbers if c not in ("seed",)})
+    return pd.DataFrame(lines, columns=COLUMNS).astype({c: float for c in COLUMNS if c not in TEXTS} | {"seed": int})
 
 
 def _outcomes(

@@ -223,15 +223,7 @@ def _table(name: str, frame: Any, told: Told, out: Out) -> Dataset:
     from askwise.benchmark.data import TableData
 
     X, y = tables.apart(frame, told.target, out)
-    people = None
-    if told.split_by is not None:
-        rest = tables.without(X, [told.split_by], told.word_for_split_by)
-        missing = int(X[told.split_by].isna().sum())
-        if missing:
-            raise AskwiseError(
-                f"the column {told.split_by!r} of {told.word_for_split_by} has no value in {missing} rows; fill it in"
-            )
-        people, X = X[told.split_by].to_numpy(), rest
+    people, X = tables.people(X, told.split_by, told.word_for_split_by)
     X = tables.without(X, told.drop, told.word_for_drop)
     in_groups = [column for columns in (told.groups or {}).values() for column in columns]
     X = tables.without_identifiers(X, {*(told.costs or {}), *in_groups, *told.free}, out)

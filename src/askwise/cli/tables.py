@@ -117,3 +117,14 @@ def as_labels(y: pd.Series[Any], task: Task) -> Any:
             f"it knows {listed(task.labels)}"
         )
     return found
+
+
+def people(X: pd.DataFrame, split_by: str | None, where: str) -> tuple[Any, pd.DataFrame]:
+    """Who each row belongs to, as numbers, and the table without that column; `where` it was named, for errors."""
+    if split_by is None:
+        return None, X
+    rest = without(X, [split_by], where)
+    missing = int(X[split_by].isna().sum())
+    if missing:
+        raise AskwiseError(f"the column {split_by!r} of {where} has no value in {missing} rows; fill it in")
+    return X[split_by].factorize()[0], rest

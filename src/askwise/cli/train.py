@@ -163,7 +163,7 @@ def train(
             prices = None if costs is None else read_costs(costs)
             members = None if groups is None else read_mapping(groups, "groups of columns")
         X, y = tables.apart(frame, target, out)
-        person, X = _people(X, split_by)
+        person, X = tables.people(X, split_by, "--split-by")
         X = tables.without(X, tables.names(drop, X.columns), "--drop")
         named = {*(prices or {}), *(c for g in (members or {}).values() for c in g), *tables.names(free, X.columns)}
         X = tables.without_identifiers(X, named, out)
@@ -181,17 +181,6 @@ def _check_places(path: Path, cases: Path, checkpoint: Path | None) -> None:
         raise AskwiseError(f"{path} is the table itself; give another file with -o")
     if checkpoint is not None:
         check_folder_can_be_written(checkpoint)
-
-
-def _people(X: pd.DataFrame, split_by: str | None) -> tuple[Any, pd.DataFrame]:
-    """Who each row belongs to, as numbers, and the table without that column."""
-    if split_by is None:
-        return None, X
-    rest = tables.without(X, [split_by], "--split-by")
-    missing = int(X[split_by].isna().sum())
-    if missing:
-        raise AskwiseError(f"the column {split_by!r} of --split-by has no value in {missing} rows; fill it in")
-    return X[split_by].factorize()[0], rest
 
 
 def fitted(

@@ -103,24 +103,27 @@ class EddiPolicy(PairPolicy):
     @torch.no_grad()
     def _scores(self, x: Tensor, mask: Tensor, first: Tensor) -> Tensor:
         """Of every group, (batch, groups), 0 for known ones; a few rows at a time, for the sake of memory."""
-        _, model = self._parts
+        predictor, model = self._parts
         # A column that never changed in training has nothing to tell.
         varies = torch.zeros_like(mask[0], dtype=x.dtype).index_add(0, self.column_of_entry, model.high - model.low)
         open_ = ((mask.to(x.dtype) @ self.in_group.T) == 0) & ((self.in_group @ varies) > 0)
         size = max(1, self._at_once(x) // (len(self.noise) * 4 * x.shape[1]))
+        weight = predictor.first.weight.T.contiguous()
+        # The first layer is linear: a revealed group adds its values times their weights, and those of its mask.
+        of_mask = self.in_group @ weight[x.shape[1] :]
         parts = (torch.split(part, size) for part in (x, mask, first, open_))
-        return torch.cat([self._scores_of(*part) for part in zip(*parts, strict=True)])
+        return torch.cat([self._scores_of(weight, of_mask, *part) for part in zip(*parts, strict=True)])
 
     @staticmethod
     def _at_once(x: Tensor) -> int:
         return NUMBERS_AT_ONCE[x.device.type]
 
-    def _scores_of(self, x: Tensor, mask: Tensor, first: Tensor, open_: Tensor) -> Tensor:
+    def _scores_of(
+        self, weight: Tensor, of_mask: Tensor, x: Tensor, mask: Tensor, first: Tensor, open_: Tensor
+    ) -> Tensor:
+        """Of a few rows; weight: the first layer's, inputs by outputs; of_mask: what each group adds by being known."""
         predictor, model = self._parts
         values = model.imagine(x, mask, self.noise)
-        weight = predictor.first.weight.T.contiguous()
-        # The first layer is linear: a revealed group adds its values times their weights, and those of its mask.
-        of_mask = self.in_group @ weight[x.shape[1] :]
         scores = torch.zeros_like(open_, dtype=x.dtype)
         for alike in self.alike:
             assert isinstance(alike, Alike)

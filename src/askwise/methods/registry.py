@@ -60,9 +60,14 @@ def method_for(name: str, kind: str) -> type[Method]:
         return found
     names = names_for(kind)
     if any(full.removesuffix(ending) == name for full in METHODS for ending in ENDINGS.values()):
-        what = "classes, and a number is" if kind == "regression" else "a number, and classes are"
-        raise AskwiseError(f"the method {name!r} predicts {what} predicted here; methods for that: {', '.join(names)}")
+        why = predicts_otherwise(kind)
+        raise AskwiseError(f"the method {name!r} {why} predicted here; methods for that: {', '.join(names)}")
     raise unknown_name("method", name, names)
+
+
+def predicts_otherwise(kind: str) -> str:
+    """Why a method that is not for this kind of task can't be used."""
+    return f"predicts {'classes, and a number is' if kind == 'regression' else 'a number, and classes are'}"
 
 
 def names_for(kind: str) -> list[str]:

@@ -60,7 +60,8 @@ class OrderPolicy(PairPolicy):
         n_rows, n_groups = available.shape
         length, any_length, gaps, share = torch.rand(4, n_rows, 1, device=available.device)
         most = torch.where(any_length < ANY_LENGTH, n_groups, longest)
-        place = available[:, self.order].cumsum(1)[:, self.order.argsort()]
+        order = self.order
+        place = available[:, order].cumsum(1)[:, order.argsort()]
         lost = torch.rand(available.shape, device=available.device) < share * (gaps < WITH_GAPS)
         return (place <= (length * (most + 1)).floor()) & available & ~lost
 
