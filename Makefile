@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint proof lock clean
+.PHONY: setup demo test test-browser lint proof lock clean
 
 setup: $(READY)
 
@@ -19,6 +19,12 @@ demo: setup
 
 test: setup lint
 	$(BIN)/pytest -m "not proof" -n auto --dist worksteal
+
+# The page in a real browser; `make test` runs these too where it finds one.
+BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || command -v chrome)
+test-browser: setup
+	@test -n "$(BROWSER)" || { echo "No browser was found: install Chromium (Debian, Ubuntu: apt-get install chromium; macOS: brew install chromium) and run make test-browser again" >&2; exit 2; }
+	$(BIN)/pytest tests/service/test_page.py -rs
 
 lint: setup
 	$(BIN)/ruff check .

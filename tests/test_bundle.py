@@ -1,5 +1,6 @@
 """Models as files: what comes back, and what is refused."""
 
+import copy
 import json
 import os
 import pickle
@@ -27,6 +28,7 @@ from askwise import (
     DimeRegressor,
     Penalty,
     Session,
+    bundle,
     load,
 )
 from askwise.bundle import FORMAT_VERSION
@@ -158,6 +160,59 @@ def test_the_file_is_safetensors_with_a_json_header_and_facts(saved):
     assert header["task"]["labels"] == ["sick", "well"]
     assert header["card"]["rows_trained"] == 240
     assert set(header) >= {"schema", "frontiers", "card", "task", "estimator"}
+
+
+def test_a_loaded_model_has_the_fingerprint_of_its_file(clinic, saved):
+    with safe_open(saved, framework="pt") as file:
+        written = file.metadata()["sha256"]
+    assert load(saved).model_.fingerprint == bundle.read(saved).fingerprint == written
+    assert len(written) == 64
+    assert clinic.model_.fingerprint == ""
+
+
+def test_a_fingerprint_is_of_what_a_file_holds_and_never_in_it(flowers, saved, tmp_path):
+    model = load(saved)
+    model.save(tmp_path / "again")
+    assert load(tmp_path / "again").model_.fingerprint == model.model_.fingerprint
+    assert model.model_.fingerprint not in json.dumps(header_of(tmp_path / "again"))
+    flowers.save(tmp_path / "other")
+    assert load(tmp_path / "other").model_.fingerprint != model.model_.fingerprint
+    model.model_.card["target"] = "ill"
+    model.save(tmp_path / "changed")
+    assert load(tmp_path / "changed").model_.fingerprint != model.model_.fingerprint
+
+
+def test_the_curves_survive_exactly(clinic, progression, tmp_path):
+    for model in (clinic, progression):
+        model.save(tmp_path / "m")
+        again = load(tmp_path / "m").model_
+        assert list(again.curves) == list(model.model_.curves) == [again.costs()]
+        pd.testing.assert_frame_equal(again.curves[again.costs()], model.model_.curves[again.costs()], check_exact=True)
+
+
+def test_a_number_that_is_not_finite_is_null_in_the_file_and_comes_back_as_nan(clinic, tmp_path):
+    model = copy.deepcopy(clinic)
+    table = model.model_.curves[model.model_.costs()]
+    table.loc[0, "auroc"], table.loc[1, "parameter"], table["ece"] = np.nan, np.inf, np.nan
+    model.save(tmp_path / "m")
+    assert header_of(tmp_path / "m")["curves"][0]["table"]["auroc"][0] is None
+    again = load(tmp_path / "m").model_.curves[model.model_.costs()]
+    pd.testing.assert_frame_equal(again, table.replace(np.inf, np.nan), check_exact=True)
+
+
+def test_the_curves_take_little_room(clinic, saved, tmp_path):
+    model = copy.deepcopy(clinic)
+    model.model_.curves.clear()
+    model.save(tmp_path / "m")
+    assert saved.stat().st_size - (tmp_path / "m").stat().st_size < 30 * 1024
+
+
+def test_a_file_from_before_there_were_curves_loads(saved, tmp_path):
+    contents = bundle.read(saved)
+    text = json.dumps({name: part for name, part in contents.header.items() if name != "curves"})
+    metadata = {bundle.HEADER: text, bundle.DIGEST: bundle._digest(text, contents.weights)}
+    (tmp_path / "old").write_bytes(safetensors.torch.save(contents.weights, metadata=metadata))
+    assert load(tmp_path / "old").model_.curves == {}
 
 
 def test_a_saved_model_may_be_read_by_others_as_the_umask_says(clinic, tmp_path):
@@ -312,7 +367,7 @@ def test_a_header_that_makes_no_sense_is_refused(saved, tmp_path, header):
         load(write_with_header(tmp_path / "m", saved, header))
 
 
-@pytest.mark.parametrize("part", ["estimator", "schema", "task", "frontiers"])
+@pytest.mark.parametrize("part", ["estimator", "schema", "task", "frontiers", "spending", "curves"])
 @pytest.mark.parametrize("value", [None, "text", [1], {"x": [1, 2]}])
 def test_a_header_with_a_wrong_part_is_refused(saved, tmp_path, part, value):
     path = write_with_header(tmp_path / "m", saved, json.dumps({**header_of(saved), part: value}))

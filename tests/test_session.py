@@ -329,6 +329,39 @@ def test_a_session_is_rebuilt_from_its_answers_in_any_order(clinic):
         assert again.reason == session.reason
 
 
+TENTHS = {"sex": 0.1, "pressure": 0.2, "exercise test": 0.3, "smoker": 0.7, "scan": 0.1, "site": 0.6}
+SAID = {"age": 63, "sex": "male", "pressure": 150, "rate": 140, "pain": "often", "smoker": True, "scan": 2.5}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    order=st.permutations(list(SAID)),
+    count=st.integers(0, len(SAID)),
+    stop=st.sampled_from([None, Budget(0.6), Budget(1.4), Penalty(0.01), Confidence(0.2)]),
+    data=st.data(),
+)
+def test_the_order_of_the_answers_changes_nothing_to_the_last_bit(clinic, order, count, stop, data):
+    told = order[:count]
+    first, second = (
+        Session.from_answers(clinic, {name: SAID[name] for name in names}, stop=stop, costs=TENTHS)
+        for names in (told, data.draw(st.permutations(told)))
+    )
+    assert first.spent == second.spent
+    assert first.prediction == second.prediction
+    assert first.ranking == second.ranking
+    assert first.reason == second.reason
+    assert first.ask() == second.ask()
+
+
+def test_what_was_spent_is_the_sum_of_the_prices_rounded_once(clinic):
+    """Added one by one, 0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in the last bit."""
+    names = ["sex", "pressure", "exercise test"]
+    told = {"sex": "male", "pressure": 150, "exercise test": {"rate": 140, "pain": "often"}}
+    for order in itertools.permutations(names):
+        session = Session.from_answers(clinic, {name: told[name] for name in order}, costs=TENTHS)
+        assert session.spent == 0.6
+
+
 TELLING = {
     "age": ("age", 44), "pressure": ("pressure", 150), "scan": ("scan", None), "sex": ("sex", "male"),
     "panel": ("exercise test", {"rate": 140, "pain": "often"}), "rate": ("rate", 140), "pain": ("pain", "seldom"),

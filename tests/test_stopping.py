@@ -6,11 +6,13 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from askwise import AskwiseError, AskwiseWarning, AverageCost, Budget, Confidence, DimeClassifier, Penalty, Rule
 from askwise.acquisition import rollout
 from askwise.features import Rows
-from askwise.stopping import AnyOf, check_rule, parse_rule
+from askwise.stopping import AnyOf, check_rule, parse_rule, resolve_rule
 from askwise.tasks import Classification, Regression
 
 
@@ -169,7 +171,7 @@ def test_what_is_not_a_rule_is_an_error_that_names_the_rules(flowers, iris, wron
 
 
 @pytest.mark.parametrize("rule", [Budget, Confidence, Penalty, AverageCost])
-@pytest.mark.parametrize("wrong", [-1, math.nan, "5", None, True])
+@pytest.mark.parametrize("wrong", [-1, math.nan, "5", None, True, 10**400])
 def test_a_rule_takes_a_number_of_at_least_zero(rule, wrong):
     with pytest.raises(AskwiseError, match="at least 0, was given"):
         rule(wrong)
@@ -195,6 +197,58 @@ def test_a_combination_survives_its_text():
 def test_a_text_that_is_no_rule_says_what_is(text, message):
     with pytest.raises(AskwiseError, match=message):
         parse_rule(text)
+
+
+NAMES = st.sampled_from(["budget", "confidence", "penalty", "average-cost", " budget ", "bugdet", "", "=", "|"])
+NUMBERS = st.floats(allow_nan=True).map(repr) | st.sampled_from(["1e999", "-inf", "nan", "", "0x5", "1" * 5000, "٣"])
+RULE_TEXTS = st.lists(st.tuples(NAMES, NUMBERS).map("=".join) | st.text(max_size=20), max_size=6).map("|".join)
+
+
+def rule_or_short_error(text):
+    """The rule a text stands for, or None where it is refused in a few words."""
+    try:
+        return parse_rule(text)
+    except AskwiseError as error:
+        told = str(error)
+    assert len(told) < 300
+    return None
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=RULE_TEXTS | st.text())
+def test_any_text_is_a_rule_that_runs_or_a_short_error(table_policy, text):
+    rule = rule_or_short_error(text)
+    if rule is not None:
+        assert parse_rule(str(rule)) == rule
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AskwiseWarning)
+            order, reason = run(table_policy([1, 2], [1, 1]), resolve_rule(rule, lambda: FRONTIER))
+        assert set(order) <= {0, 1}
+        assert reason in {"budget", "confidence", "penalty", "nothing-left"}
+
+
+@pytest.mark.parametrize("text", ["", "|", "budget=5|", "|budget=5", "budget=nan", "budget=-inf", "budget=5=5"])
+def test_a_text_with_a_part_that_is_no_rule_is_refused(text):
+    assert rule_or_short_error(text) is None
+
+
+@pytest.mark.parametrize(
+    ("start", "repeated"), [("", "x"), ("budget=", "x"), ("", "budget"), ("", "|"), ("", "budget=5|")]
+)
+def test_a_text_of_a_megabyte_is_refused_and_not_echoed(start, repeated):
+    assert rule_or_short_error(start + repeated * 10**6) is None
+
+
+@pytest.mark.parametrize(("text", "rule"), [("budget=inf", Budget(math.inf)), ("penalty=1e999", Penalty(math.inf))])
+def test_a_rule_may_have_an_infinite_number(text, rule):
+    assert parse_rule(text) == rule
+
+
+def test_a_text_of_many_parts_runs_and_of_too_many_says_how_many_are_allowed(table_policy):
+    many = parse_rule("|".join(f"budget={k}" for k in range(1, 101)))
+    assert run(table_policy([1, 1], [1, 2]), many) == ([1], "budget")
+    with pytest.raises(AskwiseError, match="has 101 parts joined by bars; at most 100 are allowed"):
+        parse_rule("|".join(["budget=1"] * 101))
 
 
 # AverageCost
@@ -253,7 +307,7 @@ def test_average_cost_under_other_costs_needs_a_frontier_first(cases, new_cases,
     X, y = new_cases
     other = {"scan": 3}
     for call in (model.predict, model.acquire):
-        with pytest.raises(AskwiseError, match=r"model.frontier\(X, y, costs=...\)"):
+        with pytest.raises(AskwiseError, match=r"'scan' costs 3 here and 40 in training; use a budget or a penalty"):
             call(X, stop=AverageCost(5), costs=other)
     with pytest.raises(AskwiseError, match=r"frontier\(X, y, costs=...\)"):
         model.session(stop=AverageCost(5), costs=other)

@@ -26,10 +26,11 @@ HEADER, DIGEST = "askwise", "sha256"
 
 @dataclass(frozen=True)
 class Contents:
-    """What a bundle holds: the header, and the weights by name."""
+    """What a bundle holds: the header, the weights by name, and the digest of both, in hex."""
 
     header: dict[str, Any]
     weights: dict[str, Tensor]
+    fingerprint: str
 
     @property
     def schema(self) -> Schema:
@@ -42,12 +43,19 @@ class Contents:
             "task": task_from_dict(self.header["task"]),
             "frontiers": _tables(self.header["frontiers"]),
             "spending": _tables(self.header.get("spending", [])),
+            "curves": _tables(self.header.get("curves", [])),
             "card": self.header["card"],
         }
 
 
 def _tables(given: list[dict[str, Any]]) -> dict[tuple[float, ...], pd.DataFrame]:
-    return {tuple(part["costs"]): pd.DataFrame(part["table"]).astype(float) for part in given}
+    return {tuple(part["costs"]): _table(part["table"]) for part in given}
+
+
+def _table(columns: dict[str, list[Any]]) -> pd.DataFrame:
+    """Numbers, NaN where the file has null; only the names of rules are texts."""
+    table = pd.DataFrame(columns)
+    return table.astype({name: float for name in table.columns if name != "rule"})
 
 
 def _plain_tables(tables: dict[tuple[float, ...], pd.DataFrame]) -> list[dict[str, Any]]:
@@ -63,6 +71,7 @@ def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
         "task": model.task.to_dict(),
         "frontiers": _plain_tables(model.frontiers),
         "spending": _plain_tables(model.spending),
+        "curves": _plain_tables(model.curves),
         "card": model.card,
     }
     weights = {k: v.detach().cpu().contiguous().clone() for k, v in model.policy.state_dict().items()}
@@ -105,9 +114,10 @@ def read(path: str | Path) -> Contents:
         raise BundleError(f"{file} is not a whole askwise model: its header is damaged") from None
     except OSError as error:
         raise BundleError(f"{file} can't be read: {error.strerror or error}") from None
-    if metadata.get(DIGEST) != _digest(metadata[HEADER], weights):
+    fingerprint = _digest(metadata[HEADER], weights)
+    if metadata.get(DIGEST) != fingerprint:
         raise BundleError(f"{file} is not a whole askwise model: it was changed or damaged after it was written")
-    return Contents(header, weights)
+    return Contents(header, weights, fingerprint)
 
 
 def _why(file: Path, error: Exception) -> str:

@@ -18,6 +18,16 @@ class AskwiseWarning(UserWarning):
     """Something that was done differently from what may have been meant."""
 
 
+def shortened(value: object, most: int = 80) -> str:
+    """A value as Python writes it, cut where it is long, so that an error never echoes a megabyte."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        # A whole number of thousands of digits, or lists in lists without end.
+        return f"a {type(value).__name__} too large to show"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def listed(names: Iterable[object], most: int = 12) -> str:
     """Names as a person would read them: 'a', 'b' and 3 more."""
     texts = [repr(n) for n in names]
@@ -30,6 +40,7 @@ def unknown_name(what: str, name: object, allowed: Iterable[object]) -> AskwiseE
     """The error for a name that is not there, with the nearest one that is."""
     known = list(dict.fromkeys(str(a) for a in allowed))
     folded = {k.casefold(): k for k in known}
-    near = difflib.get_close_matches(str(name).casefold(), folded, n=1, cutoff=0.6)
+    given = name if isinstance(name, str) else shortened(name)
+    near = difflib.get_close_matches(given.casefold(), folded, n=1, cutoff=0.6)
     hint = f"did you mean {folded[near[0]]!r}? " if near else ""
-    return AskwiseError(f"unknown {what} {name!r}; {hint}allowed: {listed(known)}")
+    return AskwiseError(f"unknown {what} {shortened(name)}; {hint}allowed: {listed(known)}")

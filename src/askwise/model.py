@@ -18,7 +18,7 @@ from askwise.acquisition import Step, Stop, StoppingRule, Trace, price, rollout
 from askwise.arrays import cost_tensor
 from askwise.data.prices import group_costs
 from askwise.data.table import Schema
-from askwise.errors import AskwiseError
+from askwise.errors import AskwiseError, shortened
 from askwise.features import Rows
 from askwise.policy import OneRow, Policy
 from askwise.stopping import check_rule, resolve_rule
@@ -55,7 +55,9 @@ class Acquisition:
 @dataclass(eq=False)
 class Model:
     """Everything a trained model is. `frontiers` holds, for each tuple of costs, a table of penalty, cost and metrics;
-    `spending` a longer one, of penalty and cost alone.
+    `spending` a longer one, of penalty and cost alone; `curves` a shorter one, of every rule.
+
+    `fingerprint` is that of the file a model was loaded from; empty where it was not.
 
     The policy is kept in float32 as it was trained. A rollout runs in float32 too, for speed, and settles near ties in
     float64; everything else runs in float64. So a row gets the same choices alone, in a batch and in a session.
@@ -66,8 +68,10 @@ class Model:
     policy: Policy
     frontiers: dict[tuple[float, ...], pd.DataFrame] = field(default_factory=dict)
     spending: dict[tuple[float, ...], pd.DataFrame] = field(default_factory=dict)
+    curves: dict[tuple[float, ...], pd.DataFrame] = field(default_factory=dict)
     card: dict[str, Any] = field(default_factory=dict)
     device: str = "cpu"
+    fingerprint: str = ""
 
     @cached_property
     def running_policy(self) -> Policy:
@@ -104,10 +108,21 @@ class Model:
         costs = costs or self.schema.space.costs
         if costs not in self.frontiers:
             raise AskwiseError(
-                "AverageCost needs a frontier for these costs, and the model has one only for those it was trained "
-                "with; compute it on rows of your own first: model.frontier(X, y, costs=...)"
+                "an average cost can be kept only under prices that the model has a frontier of, and it has none of "
+                f"these: {self._prices_given(costs)}; use a budget or a penalty instead, or the prices of training. "
+                "In Python, model.frontier(X, y, costs=...) makes a frontier of these prices from rows of your own"
             )
         return self.frontiers[costs]
+
+    def _prices_given(self, costs: tuple[float, ...]) -> str:
+        """How prices differ from those of training."""
+        space = self.schema.space
+        other = [(n, c, was) for n, c, was in zip(space.names, costs, space.costs, strict=True) if c != was]
+        if not other:
+            return "these are the prices of training"
+        name, cost, was = other[0]
+        count = f" ({len(other)} prices differ)" if len(other) > 1 else ""
+        return f"{shortened(name)} costs {cost:.12g} here and {was:.12g} in training{count}"
 
     def rule(self, stop: StoppingRule | None, costs: tuple[float, ...]) -> StoppingRule | None:
         """The rule to run: checked against the task and policy, with AverageCost looked up."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -12,8 +13,9 @@ import torch
 
 from askwise.acquisition import Step, StoppingRule, propose, reasons
 from askwise.arrays import cost_array
-from askwise.data.table import Column, Schema
-from askwise.errors import AskwiseError, listed, unknown_name
+from askwise.data.table import Column, Schema, is_missing
+from askwise.errors import AskwiseError, listed, shortened, unknown_name
+from askwise.fetching import Fetched, check_acquire, fetch, fetch_async, in_one_line, seconds
 from askwise.model import Costs, Model
 from askwise.policy import Belief
 from askwise.stopping import takes_arrays
@@ -63,6 +65,7 @@ class Event:
     group: str | None
     answers: Mapping[str, Any]
     declined: bool = False
+    why: str | None = None
 
 
 class Row:
@@ -166,12 +169,12 @@ class Session:
         """
         self._add(self._heard(name, value))
 
-    def decline(self, name: str) -> None:
-        """A group that can't be had: it is not asked again and costs nothing."""
+    def decline(self, name: str, why: str | None = None) -> None:
+        """A group that can't be had: it is not asked again and costs nothing. `failures` keeps why, where given."""
         group = self.model.schema.group_of(name)
         if group is None:
             raise AskwiseError(f"{name!r} is free: it is never asked, so it can't be declined; leave it out")
-        self._add(Event(name, group, {}, declined=True))
+        self._add(Event(name, group, {}, declined=True, why=why))
 
     def undo(self) -> str:
         """Take the last answer or refusal back; returns what it was about."""
@@ -180,6 +183,35 @@ class Session:
         event = self._events.pop()
         self._replay()
         return event.group or event.name
+
+    def run(self, acquire: Callable[[Question], Any], timeout: float | None = None) -> Prediction:
+        """Ask until it is time to stop, with the values that `acquire(question)` returns; gives the prediction.
+
+        A panel's value is a mapping of column to value; None is not available. Where `acquire` raises an exception,
+        takes more than `timeout` seconds or returns an impossible value, the group is declined, and `failures` says
+        why. With a timeout, `acquire` is called in a thread; a call that takes longer is left behind, and its answer
+        ignored.
+        """
+        limit = seconds(timeout)
+        check_acquire(acquire, awaits=False)
+        while (question := self.ask()) is not None:
+            self._receive(question.name, fetch(acquire, question, limit))
+        return self.prediction
+
+    async def run_async(
+        self, acquire: Callable[[Question], Awaitable[Any]], timeout: float | None = None
+    ) -> Prediction:
+        """As `run`, where `acquire` is an async function; it is cancelled after `timeout` seconds."""
+        limit = seconds(timeout)
+        check_acquire(acquire, awaits=True)
+        while (question := self.ask()) is not None:
+            self._receive(question.name, await fetch_async(acquire, question, limit))
+        return self.prediction
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Why groups were declined, in a line each, where something went wrong: an error, too late, impossible."""
+        return {e.group: e.why for e in self._events if e.group is not None and e.why is not None}
 
     @property
     def answers(self) -> dict[str, Any]:
@@ -195,6 +227,16 @@ class Session:
     def asked(self) -> list[str]:
         """Groups answered so far, in the order they were told."""
         return [group for group, known in self._groups.items() if known]
+
+    @property
+    def history(self) -> tuple[Event, ...]:
+        """All that was told and declined and not undone, in the order it was said."""
+        return tuple(self._events)
+
+    @property
+    def entropy(self) -> float | None:
+        """How unsure the prediction is, H(y | x_S) in nats; None where it is a number."""
+        return float(self._moment.step.entropy[0]) if self.model.task.kind == "classification" else None
 
     @property
     def prediction(self) -> Prediction:
@@ -217,7 +259,8 @@ class Session:
 
     @property
     def spent(self) -> float:
-        return float(sum(self._paid))
+        # Rounded once, so that the order of the answers does not matter.
+        return math.fsum(self._paid)
 
     @property
     def reason(self) -> str | None:
@@ -253,12 +296,13 @@ class Session:
         """What a telling means: which group, and which columns have which values."""
         schema = self.model.schema
         group = schema.group_of(name)
+        value = None if is_missing(value) else value
         columns = (schema.column(name),) if group is None or name != group else schema.columns_of(group)
         if len(columns) > 1 and not isinstance(value, Mapping) and value is not None:
             if name not in schema.column_names:
                 raise AskwiseError(
                     f"{name!r} has {len(columns)} columns; tell it a mapping of column to value, None where one "
-                    f"can't be had, for {listed([c.name for c in columns])}; was given {value!r}"
+                    f"can't be had, for {listed([c.name for c in columns])}; was given {shortened(value)}"
                 )
             # A panel named after one of its columns, and that column's value.
             columns = (schema.column(name),)
@@ -267,6 +311,17 @@ class Session:
             if key not in [c.name for c in columns]:
                 raise unknown_name(f"column of {name!r}:", key, [c.name for c in columns])
         return Event(name, group, {c.name: c.parse(given.get(c.name)) for c in columns})
+
+    def _receive(self, name: str, fetched: Fetched) -> None:
+        """Take in what was fetched for a group, or decline it: either way, it is not asked again."""
+        if fetched.failure is not None:
+            self.decline(name, fetched.failure)
+            return
+        try:
+            self.tell(name, fetched.value)
+        # Not only our own errors: a value may be an object that fails when it is turned into a number.
+        except Exception as error:
+            self.decline(name, in_one_line(error))
 
     def _check_open(self, event: Event) -> None:
         if event.group is not None and self._groups.get(event.group) is False:

@@ -14,13 +14,15 @@ import numpy as np
 
 from askwise.acquisition import Step, StoppingRule, parts_of
 from askwise.arrays import uniform
-from askwise.errors import AskwiseError, AskwiseWarning, unknown_name
+from askwise.errors import AskwiseError, AskwiseWarning, shortened, unknown_name
 from askwise.policy import Policy
 from askwise.tasks import Classification, Task
 
 Frontier = Mapping[str, Any]
 # Two numbers nearer than this, relative to a threshold, are the same: a value that was read off may be used as one.
 ROUNDING = 1e-9
+# Every step looks at every rule: a text of thousands of them is no rule that anybody means.
+MOST_PARTS = 100
 
 
 class Rule:
@@ -51,9 +53,13 @@ class Rule:
 
 
 def _number(rule: str, what: str, value: object) -> None:
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not number or math.isnan(float(value)) or float(value) < 0:  # type: ignore[arg-type]
-        raise AskwiseError(f"{rule}({what}) takes a number of at least 0, was given {value!r}")
+    try:
+        fits = isinstance(value, (int, float, np.integer, np.floating)) and float(value) >= 0
+    except OverflowError:
+        # A whole number that no float can hold.
+        fits = False
+    if not fits or isinstance(value, bool):
+        raise AskwiseError(f"{rule}({what}) takes a number of at least 0, was given {shortened(value)}")
 
 
 def _text(value: float) -> str:
@@ -232,6 +238,11 @@ RULES: dict[str, type[Budget] | type[Confidence] | type[Penalty] | type[AverageC
 }
 
 
+def least_value(rule: StoppingRule | None) -> float | None:
+    """The least value per cost that a rule still asks, None where it sets none."""
+    return max((part.lam for part in parts_of(rule) if isinstance(part, Penalty)), default=None)
+
+
 def takes_arrays(rule: StoppingRule | None) -> bool:
     """Whether a rule runs on numpy arrays as well as on tensors: ours do, a user's own may call torch's functions."""
     if isinstance(rule, AnyOf):
@@ -241,8 +252,13 @@ def takes_arrays(rule: StoppingRule | None) -> bool:
 
 def parse_rule(text: str) -> Rule:
     """A rule from its text: `budget=5`, `confidence=0.1`, `penalty=0.02`, `average-cost=40`, joined by `|`."""
+    parts = text.split("|")
+    if len(parts) > MOST_PARTS:
+        raise AskwiseError(
+            f"stopping rule {shortened(text)} has {len(parts)} parts joined by bars; at most {MOST_PARTS} are allowed"
+        )
     rules: list[Rule] = []
-    for part in text.split("|"):
+    for part in parts:
         name, equals, value = part.strip().partition("=")
         if name.strip() not in RULES:
             raise unknown_name("stopping rule", name.strip(), RULES)
@@ -250,7 +266,7 @@ def parse_rule(text: str) -> Rule:
             number = float(value)
         except ValueError:
             raise AskwiseError(
-                f"stopping rule {part.strip()!r} needs a number, as in '{name.strip()}=5'"
+                f"stopping rule {shortened(part.strip())} needs a number, as in '{name.strip()}=5'"
                 + ("" if equals else "; no '=' was given")
             ) from None
         rules.append(RULES[name.strip()](number))

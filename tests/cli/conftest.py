@@ -44,6 +44,35 @@ def trained(tmp_path_factory, cases, new_cases, run):
     return folder
 
 
+QUESTIONS = """name,text,unit,help,choices
+age,How old?,years,,
+exercise test,How did it go?,,"Ten minutes, on a bicycle",
+rate,,bpm,At its highest,
+pain,How often does it hurt?,,,none|seldom|often
+scan,What does the scan show?,mm,,
+"""
+
+
+@pytest.fixture(scope="session")
+def worded(tmp_path_factory, trained, run):
+    """A model whose questions have texts, units, help and an order of choices. Not to be written over."""
+    folder = tmp_path_factory.mktemp("worded")
+    (folder / "questions.csv").write_text(QUESTIONS)
+    made = run(
+        *("train", trained / "cases.csv", "--target", "diagnosis", "--drop", "patient", "--free", "age,sex", *FAST),
+        *(
+            "--groups",
+            trained / "groups.json",
+            "--questions",
+            folder / "questions.csv",
+            "-o",
+            folder / "worded.askwise",
+        ),
+    )
+    assert made.exit_code == 0, made.output
+    return folder / "worded.askwise"
+
+
 @pytest.fixture
 def folder(trained, tmp_path, monkeypatch):
     """A copy of the user's files to work in, as the current folder."""

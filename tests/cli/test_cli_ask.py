@@ -48,7 +48,8 @@ def test_the_terminal_asks_what_the_session_asks(run):
 
 def test_json_has_exactly_the_promised_facts(run):
     facts, _ = talk(run)
-    assert list(facts) == ["answers", "declined", "asked", "spent", "reason", "prediction", "ranking"]
+    promised = "question ranking prediction entropy spent stopped reason why answers declined asked"
+    assert list(facts) == promised.split()
     assert list(facts["ranking"][0]) == ["name", "value", "cost", "value_per_cost"]
 
 
@@ -199,3 +200,28 @@ def test_a_number_is_predicted_on_a_scale(run, folder, fast):
     assert "●" in said.stdout
     assert "nothing is left to ask" in said.stdout
     assert json.loads(run("ask", "t.askwise", "--json", typed="30\n").stdout)["prediction"]["proba"] is None
+
+
+def test_a_question_is_shown_in_its_words_with_its_unit_and_its_name(run, worded):
+    said = run("ask", worded, typed="60\nmale\nother\nscan\n2\nstop\n").stdout
+    assert "How old?\nage (free; Enter if not known) [a number (years), " in said
+    assert "\nsex (free; Enter if not known) [one of 'female', 'male']: " in said
+    assert "scan: What does the scan show?  (cost 1)" in said
+    assert "What does the scan show?\nscan [a number (mm), " in said
+
+
+def test_a_panel_is_shown_in_its_words_and_so_are_its_columns(run, worded):
+    said = run("ask", worded, typed="\n\nother\nexercise test\n130\noften\nstop\n").stdout
+    assert "How did it go? (exercise test: 2 values)\nTen minutes, on a bicycle\nAt its highest\nrate [" in said
+    assert "How often does it hurt?\npain [one of 'none', 'seldom', 'often']: " in said
+
+
+def test_help_on_a_question_begins_with_its_own(run, worded):
+    said = run("ask", worded, typed="\n\nother\nexercise test\n?\nstop\n").stdout
+    assert "At its highest\nTen minutes, on a bicycle\n  a value    answers the question" in said
+
+
+def test_what_has_no_words_looks_as_it_did(run):
+    said = run("ask", "heart.askwise", typed="60\nmale\nother\nexercise test\n130\nskip\nstop\n").stdout
+    assert "\nexercise test: 2 values\nrate [a number, " in said
+    assert "to end\nage (free; " in said

@@ -7,7 +7,8 @@ import json
 import torch
 from torch import nn
 
-from askwise import DimeClassifier
+from askwise import DimeClassifier, load
+from askwise.description import model_facts
 
 
 def test_info_shows_questions_prices_free_columns_frontier_and_training(run, trained):
@@ -32,12 +33,29 @@ def test_info_as_json_has_every_column(run, trained):
     facts = json.loads(run("info", path, "--json").stdout)
     questions = {q["name"]: q for q in facts["questions"]}
     assert questions["exercise test"]["cost"] == 15
-    assert [c["name"] for c in questions["exercise test"]["columns"]] == ["rate", "pain"]
-    assert questions["exercise test"]["columns"][1]["choices"] == ["none", "often", "seldom"]
+    assert [c["name"] for c in questions["exercise test"]["inputs"]] == ["rate", "pain"]
+    assert questions["exercise test"]["inputs"][1]["choices"] == ["none", "often", "seldom"]
     assert [c["name"] for c in facts["free"]] == ["age", "sex"]
     assert facts["bytes"] == path.stat().st_size
     assert facts["frontier"][0]["mean_cost"] == 0
     assert facts["settings"]["hidden"] == 8
+
+
+def test_info_shows_how_questions_are_put_where_they_have_words(run, trained, worded):
+    without, said = run("info", trained / "heart.askwise").stdout, run("info", worded).stdout
+    heads = [[line.split() for line in text.splitlines() if "takes" in line] for text in (without, said)]
+    assert heads[0] == [["question", "cost", "column", "takes"], ["column", "takes"]]
+    assert heads[1] == [["name", "cost", "column", "question", "takes"], ["column", "question", "takes"]]
+    for words in ("How did it go?", "Ten minutes", "a number (bpm)", "How old?", "one of 'none', 'seldom', 'often'"):
+        assert words in said
+
+
+def test_info_as_json_has_what_the_service_has(run, worded):
+    facts = json.loads(run("info", worded, "--json").stdout)
+    assert facts["fingerprint"] == load(worded).model_.fingerprint
+    assert {name: facts[name] for name in model_facts(load(worded))} == model_facts(load(worded))
+    (panel,) = (q for q in facts["questions"] if q["name"] == "exercise test")
+    assert (panel["text"], panel["help"]) == ("How did it go?", "Ten minutes, on a bicycle")
 
 
 def test_info_is_silent_when_asked(run, trained):

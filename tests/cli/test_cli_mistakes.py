@@ -85,6 +85,21 @@ MISTAKES = {
         {},
         ["'rate' is free and in group 'exercise test'"],
     ),
+    "a question that is not there": (
+        (*TRAIN, "--questions", "q.csv"),
+        {"q.csv": "name,text\nscam,What does it show?\n"},
+        ["did you mean 'scan'?"],
+    ),
+    "a text with a comma without quotes": (
+        (*TRAIN, "--questions", "q.csv"),
+        {"q.csv": "name,text\nscan,What, if anything?\n"},
+        ["line 2", "quotes"],
+    ),
+    "choices of a number": (
+        (*TRAIN, "--questions", "q.json"),
+        {"q.json": '{"scan": {"choices": [1, 2]}}'},
+        ["'scan' takes a number, so it has no choices"],
+    ),
     "an unknown free column": ((*TRAIN, "--free", "agee"), {}, ["did you mean 'age'?"]),
     "nothing left to ask": (
         ("train", "t.csv", "--target", "y", "--free", "a"),
@@ -147,7 +162,7 @@ MISTAKES = {
     "an average cost under other prices": (
         ("ask", "heart.askwise", "--stop", "average-cost=5", "--costs", "c.json"),
         {"c.json": '{"scan": 1}'},
-        ["--costs gives others", "budget=N"],
+        ["'scan' costs 1 here and 40 in training; use a budget or a penalty"],
     ),
     "an unknown question": (
         ("ask", "heart.askwise", "--answers", "a.json"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -26,7 +27,9 @@ def test_a_mistake_ends_with_two_and_no_traceback(trained):
 def test_answers_come_from_a_pipe_and_json_goes_to_one(trained):
     ended = start("ask", trained / "heart.askwise", "--json", "--quiet", input="60\nmale\n")
     assert ended.returncode == 0
-    assert ended.stdout.startswith('{"answers": {"age": 60.0, "sex": "male"}')
+    facts = json.loads(ended.stdout)
+    assert facts["answers"] == {"age": 60.0, "sex": "male"}
+    assert (facts["reason"], facts["why"]) == ("end-of-input", "the answers ended here")
     assert ended.stderr == ""
 
 

@@ -214,3 +214,19 @@ def test_a_method_that_does_not_fit_is_told(run, given, told):
     said = run("train", "cases.csv", *target, *given)
     assert said.exit_code == 2
     assert told in " ".join(said.output.split())
+
+
+def test_a_column_that_has_words_is_no_identifier(run, folder, fast):
+    table = pd.read_csv("cases.csv").drop(columns="patient").assign(code=[f"c{i}" for i in range(300)])
+    table.to_csv("t.csv", index=False)
+    (folder / "q.json").write_text('{"code": "Which code?"}')
+    said = run("train", "t.csv", "--target", "diagnosis", "--questions", "q.json", *fast)
+    assert said.exit_code == 0, said.output
+    assert load("t.askwise").model_.schema.wording_of("code").text == "Which code?"
+
+
+def test_choices_that_were_never_seen_are_told(run, folder, fast):
+    (folder / "q.csv").write_text("name,choices\npain,often|seldom|none|always\n")
+    said = run("train", "cases.csv", "--target", "diagnosis", "--drop", "patient", "--questions", "q.csv", *fast)
+    assert "Warning: choices of 'pain' never seen in training are left out: 'always'" in said.stderr
+    assert load("cases.askwise").model_.schema.column("pain").categories == ("often", "seldom", "none")

@@ -5,10 +5,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from askwise import AskwiseError, AskwiseWarning, Budget, DimeClassifier, DimeRegressor
 from askwise.data.split import hold_out
-from askwise.data.table import BOOLEAN, CATEGORY, MOST_CATEGORIES, NUMBER, Schema, describe
+from askwise.data.table import BOOLEAN, CATEGORY, MOST_CATEGORIES, NUMBER, Column, Schema, describe
 
 
 @pytest.mark.parametrize(
@@ -142,6 +144,57 @@ def test_booleans_may_come_as_numbers_or_words(clinic, cases):
     expected = clinic.predict_proba(X)
     for spelt in (X["smoker"].astype(int), X["smoker"].map({True: "yes", False: "no"}), X["smoker"].astype(object)):
         assert np.array_equal(clinic.predict_proba(X.assign(smoker=spelt)), expected)
+
+
+# Single answers
+
+KINDS = {
+    NUMBER: Column("c", NUMBER),
+    BOOLEAN: Column("c", BOOLEAN),
+    # An empty text may be a category too.
+    CATEGORY: Column("c", CATEGORY, categories=("", "a", "B", "2")),
+}
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers().map(lambda n: n * 10**400)
+    | st.none().map(lambda _: 10**5000)
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["yes", " A ", "2", "2.0", "1e999", "nan"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(kind=st.sampled_from(list(KINDS)), value=JSON)
+def test_any_json_value_is_an_answer_or_a_short_error(kind, value):
+    try:
+        answer = KINDS[kind].parse(value)
+    except AskwiseError as error:
+        answer, message = None, str(error)
+    else:
+        message = ""
+    assert answer is None or type(answer) is {NUMBER: float, BOOLEAN: bool, CATEGORY: str}[kind]
+    assert len(message) < 200
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_single_value_or_too_large_is_a_short_error(kind):
+    for value in ([], ["a"], {}, {"a": 1}, 10**400, -(10**5000), "9" * 1_000_000, ["a"] * 100_000):
+        with pytest.raises(AskwiseError, match="'c' takes ") as caught:
+            KINDS[kind].parse(value)
+        assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_])
+def test_yes_is_no_number_in_an_answer_and_is_1_in_a_table_of_numbers(value):
+    with pytest.raises(AskwiseError, match="'c' takes a number, was given"):
+        KINDS[NUMBER].parse(value)
+    frame = pd.DataFrame({"a": pd.Series([value, 2, 3.5, None], dtype=object)})
+    same = pd.DataFrame({"a": [float(value), 2, 3.5, None]})
+    assert Schema.of(frame).encode(frame).x.tolist() == Schema.of(same).encode(same).x.tolist()
 
 
 def test_nullable_types_of_pandas_give_the_same_answers(clinic, cases):

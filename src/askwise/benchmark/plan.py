@@ -214,5 +214,6 @@ def _facts(contestant: Contestant) -> list[Any]:
     if not isinstance(estimator, Method):
         return [device]
     settings = estimator.get_params(deep=False)
-    left_out = (*CIRCUMSTANCES, "random_state")
+    # Without texts of questions a result is what it was before there were any.
+    left_out = (*CIRCUMSTANCES, "random_state", *(() if settings["questions"] else ("questions",)))
     return [device, estimator.revision, {k: v for k, v in settings.items() if k not in left_out}]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from askwise._version import __version__
-from askwise.cli import ask, compare, demo, evaluate, export, info, train, verify
+from askwise.cli import ask, compare, demo, evaluate, export, info, serve, train, verify
 
 app = typer.Typer(
     add_completion=False,
@@ -24,6 +24,7 @@ Examples:
   askwise train cases.csv --target diagnosis --costs costs.csv --free age,sex -o heart.askwise
   askwise evaluate heart.askwise test.csv --report report/
   askwise ask heart.askwise --stop average-cost=40
+  askwise serve heart.askwise
   askwise verify
   askwise compare digits --methods dime,random-order
 """,
@@ -32,6 +33,7 @@ app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=train.EXAMPLES)(train.train)
 app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command(epilog=ask.EXAMPLES)(ask.ask)
+app.command(epilog=serve.EXAMPLES)(serve.serve)
 app.command(epilog=info.EXAMPLES)(info.info)
 app.command(epilog=export.EXAMPLES)(export.export)
 app.command(epilog=verify.EXAMPLES)(verify.verify)

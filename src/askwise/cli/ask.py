@@ -11,7 +11,6 @@ import typer
 from askwise.cli.common import JsonFlag, ModelFile, OtherCosts, QuietFlag, command
 from askwise.cli.conversation import Conversation
 from askwise.cli.progress import busy
-from askwise.errors import AskwiseError
 
 if TYPE_CHECKING:
     from askwise.acquisition import StoppingRule
@@ -66,20 +65,11 @@ def ask(
 
 def _rule(estimator: Any, stop: str | None, costs: dict[str, float] | None) -> StoppingRule | None:
     """The rule to run, with AverageCost looked up in the model's frontier."""
-    from askwise.acquisition import parts_of
-    from askwise.stopping import AverageCost, parse_rule
+    from askwise.stopping import parse_rule
 
     rule = estimator.stop if stop is None else parse_rule(stop)
-    if rule is None:
-        return None
     model = estimator.model_
-    prices = model.costs(costs)
-    if prices not in model.frontiers and any(isinstance(part, AverageCost) for part in parts_of(rule)):
-        raise AskwiseError(
-            "average-cost was learnt under the prices of training, and --costs gives others; "
-            "use --stop budget=N or --stop penalty=N, or train with these prices"
-        )
-    return model.rule(rule, prices)
+    return model.rule(rule, model.costs(costs))
 
 
 def _session(
@@ -101,13 +91,7 @@ def _session(
 
 
 def _facts(session: Session, reason: str) -> dict[str, Any]:
-    prediction = session.prediction
-    return {
-        "answers": session.answers,
-        "declined": session.declined,
-        "asked": session.asked,
-        "spent": session.spent,
-        "reason": reason,
-        "prediction": {"value": prediction.value, "proba": prediction.proba},
-        "ranking": [candidate._asdict() for candidate in session.ranking],
-    }
+    """What the service replies about the same answers, and how it came to them."""
+    from askwise.replies import in_words, session_facts
+
+    return session_facts(session) | {"asked": session.asked, "reason": reason, "why": in_words(reason)}

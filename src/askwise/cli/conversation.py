@@ -6,6 +6,7 @@ import contextlib
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
@@ -18,6 +19,7 @@ from askwise.errors import AskwiseError, unknown_name
 
 if TYPE_CHECKING:
     from askwise.acquisition import StoppingRule
+    from askwise.data.questions import Wording
     from askwise.data.table import Column
     from askwise.session import Session
 
@@ -30,14 +32,8 @@ HELP = """\
   ?          this help
 A word that is also an answer is taken as the answer; put a / before it to give the command: /other"""
 
-REASONS = {
-    "budget": "no open question fits into the budget",
-    "confidence": "the prediction is sure enough",
-    "penalty": "no open question is worth its cost",
-    "nothing-left": "nothing is left to ask",
-    "stopped-by-user": "you stopped",
-    "end-of-input": "the answers ended here",
-}
+# As the person is told who did it; other reasons are in `replies.WHY`.
+OWN_REASONS = {"stopped-by-user": "you stopped"}
 STOP_WORDS = ("stop", "quit", "exit")
 COMMANDS = ("skip", "skip all", "other", "undo", "help", "?", *STOP_WORDS)
 
@@ -63,15 +59,14 @@ class Conversation:
 
     def __init__(self, session: Session, rule: StoppingRule | None, target: str, out: Out) -> None:
         from askwise.acquisition import parts_of
-        from askwise.stopping import Budget, Penalty
+        from askwise.stopping import Budget, least_value
 
-        parts = parts_of(rule)
         self._session = session
         self._target = target
         self._schema = session.model.schema
         self._free = self._schema.free
-        self._penalty = max((p.lam for p in parts if isinstance(p, Penalty)), default=None)
-        self._budget = min((p.k for p in parts if isinstance(p, Budget)), default=None)
+        self._penalty = least_value(rule)
+        self._budget = min((p.k for p in parts_of(rule) if isinstance(p, Budget)), default=None)
         self._quiet = out.quiet
         self._at_terminal = sys.stdin is not None and sys.stdin.isatty()
         # Where standard output is for JSON, people are talked to on standard error.
@@ -116,9 +111,9 @@ class Conversation:
             at += 1
 
     def _hear_free(self, name: str) -> None:
-        column = self._schema.columns[self._schema.column_names.index(name)]
+        self._show_words(self._schema.wording_of(name))
         try:
-            value = self._hear(column, f"{name} (free; Enter if not known)", empty="skip")
+            value = self._hear(self._schema.column(name), f"{name} (free; Enter if not known)", empty="skip")
         except Said as said:
             if said.word == "other":
                 self._show(Text("Other questions can be chosen once the free columns are through", style="yellow"))
@@ -142,7 +137,8 @@ class Conversation:
         ranking = self._session.ranking
         names = [c.name for c in ranking]
         for i, c in enumerate(ranking, 1):
-            self._show(Text(f"{i:4}  {c.name}  (cost {show.short(c.cost)})"))
+            text = self._schema.question_wording(c.name).text
+            self._show(Text(f"{i:4}  {c.name}{f': {text}' if text else ''}  (cost {show.short(c.cost)})"))
         while True:
             text = self._read("Which one, by number or name (Enter: none)? ")
             word = text.lower().removeprefix("/")
@@ -160,8 +156,13 @@ class Conversation:
     def _hear_group(self, name: str) -> None:
         """The answer to a question: the value of each of its columns in turn."""
         values: dict[str, Any] = {}
+        columns, wording = self._schema.columns_of(name), self._schema.question_wording(name)
+        if len(columns) > 1:
+            size = f"{name}: {show.count(len(columns), 'value')}"
+            wording = replace(wording, text=f"{wording.text} ({size})" if wording.text else size)
+        self._show_words(wording)
         try:
-            self._hear_values(self._schema.columns_of(name), values)
+            self._hear_values(columns, values)
         except Ended:
             # What was said of a panel before the end counts.
             if values:
@@ -177,6 +178,8 @@ class Conversation:
         """Fill `values` column by column; one that can't be had is left out."""
         at = 0
         while at < len(columns):
+            if len(columns) > 1:
+                self._show_words(self._schema.wording_of(columns[at].name), "")
             try:
                 values[columns[at].name] = self._hear(columns[at], columns[at].name)
             except Said as said:
@@ -193,11 +196,12 @@ class Conversation:
 
     def _hear(self, column: Column, label: str, empty: str = "?") -> Any:
         """A possible value of a column; impossible ones are explained and asked again. `empty`: what Enter means."""
+        takes = show.answers_of(column, self._schema.wording_of(column.name).unit)
         while True:
-            text = self._read(f"{label} [{show.answers_of(column)}]: ")
+            text = self._read(f"{label} [{takes}]: ")
             word = _command(text, column) if text else empty
             if word in ("help", "?"):
-                self._show(Text(HELP))
+                self._show(*self._own_help(column), Text(HELP))
                 continue
             if word in STOP_WORDS:
                 raise Ended("stopped-by-user")
@@ -270,9 +274,17 @@ class Conversation:
             ),
             Text(""),
         )
-        columns = self._schema.columns_of(name)
-        if len(columns) > 1:
-            self._show(Text(f"{name}: {show.count(len(columns), 'value')}", style="bold"))
+
+    def _show_words(self, wording: Wording, style: str = "bold") -> None:
+        if words := show.words(wording, style):
+            self._show(words)
+
+    def _own_help(self, column: Column) -> list[Text]:
+        """What was given to help with a column, and with the question it belongs to."""
+        group = self._schema.group_of(column.name)
+        about = [self._schema.wording_of(column.name)]
+        about += [] if group is None else [self._schema.question_wording(group)]
+        return [Text(text) for text in dict.fromkeys(wording.help for wording in about) if text]
 
     def _prediction(self) -> Sequence[RenderableType]:
         task = self._session.model.task
@@ -292,7 +304,9 @@ class Conversation:
         prediction = self._session.prediction
         sure = "" if prediction.proba is None else f" ({prediction.proba[prediction.value]:.1%})"
         value = show.short(prediction.value) if prediction.proba is None else prediction.value
-        why = REASONS.get(reason, reason)
+        from askwise.replies import in_words
+
+        why = OWN_REASONS.get(reason) or in_words(reason)
         if reason == "penalty" and self._penalty is not None and math.isfinite(self._penalty):
             why += f" (each is below {show.short(self._penalty)} per unit of cost)"
         self._show(

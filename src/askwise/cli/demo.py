@@ -13,6 +13,7 @@ from askwise.cli import show
 from askwise.cli.common import JsonFlag, Out, QuietFlag, check_folder_can_be_written, command
 from askwise.cli.evaluate import Measured, curve_table, measured
 from askwise.cli.progress import busy
+from askwise.cli.serve import require_service, run_service
 from askwise.cli.train import Settings, fitted
 from askwise.errors import AskwiseError
 
@@ -26,6 +27,7 @@ Examples:
   askwise demo
   askwise demo --data digits
   askwise demo --data diabetes --out /tmp/askwise-demo
+  askwise demo --serve
 """
 TEST_FRACTION = 0.2
 DRAWN_DIGITS = 10
@@ -46,6 +48,12 @@ def demo(
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="The same seed gives the same model on the same machine.")
     ] = 0,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Open the page that asks; trains only where there is no model yet.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, metavar="N", help="The port of the page; 0 takes any.")
+    ] = 8000,
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
@@ -55,38 +63,51 @@ def demo(
     with pictures.
     """
     with command(as_json, quiet) as out:
+        if serve:
+            require_service()
         check_folder_can_be_written(folder / "report")
-        with busy(out, "Starting"):
-            from askwise.data.public import load_public
-
-            public = load_public(data)
-            train, test = _held_out(public, seed)
-        out.say(Text(public.title, style="bold"), f"{len(train)} rows to learn from, {len(test)} to test on")
-        shorter = SHORTER_EPOCHS.get(public.name)
-        if shorter is not None and epochs is None:
-            out.say(f"Trained for {shorter} epochs a stage to stay within a minute; `askwise train` goes on for longer")
+        shorter = SHORTER_EPOCHS.get(data)
         settings = Settings(
             seed=seed, hidden=hidden, epochs=epochs or shorter, pretrain_epochs=pretrain_epochs or shorter
         )
-        estimator = _trained(out, public, train, settings)
-        files = _saved(estimator, public, test, folder)
-        X, y = test.drop(columns=public.target), test[public.target].to_numpy()
-        subject = f"{files['model'].name} on {files['test'].name}"
-        curve, report, _ = _measured(out, estimator, X, y, folder / f"{public.name}-report", subject)
-        files |= report
-        example = _example(estimator, X)
-        if data == "digits" and report:
-            files["digits.png"] = _draw_digits(estimator, X, y, folder / f"{public.name}-report" / "digits.png")
-        _say(out, estimator, curve, example, y, files)
-        out.result(
-            {
-                "data": public.name,
-                "rows": {"train": len(train), "test": len(test)},
-                "curve": curve.to_dict("records"),
-                "example": example.to_dict("records"),
-                "files": {name: str(path) for name, path in files.items()},
-            }
-        )
+        model = folder / f"{data}.askwise"
+        if not serve or not model.exists():
+            if shorter is not None and epochs is None:
+                out.say(
+                    f"Trains for {shorter} epochs a stage to stay within a minute; `askwise train` goes on for longer"
+                )
+            facts = _demonstrated(out, data, folder, settings)
+        if serve:
+            run_service(out, [model], port=port, open_page=True)
+        else:
+            out.result(facts)
+
+
+def _demonstrated(out: Out, data: str, folder: Path, settings: Settings) -> dict[str, Any]:
+    """Train, measure, draw and say it all; returns it as JSON holds it."""
+    with busy(out, "Starting"):
+        from askwise.data.public import load_public
+
+        public = load_public(data)
+        train, test = _held_out(public, settings.seed)
+    out.say(Text(public.title, style="bold"), f"{len(train)} rows to learn from, {len(test)} to test on")
+    estimator = _trained(out, public, train, settings)
+    files = _saved(estimator, public, test, folder)
+    X, y = test.drop(columns=public.target), test[public.target].to_numpy()
+    subject = f"{files['model'].name} on {files['test'].name}"
+    curve, report, _ = _measured(out, estimator, X, y, folder / f"{public.name}-report", subject)
+    files |= report
+    example = _example(estimator, X)
+    if data == "digits" and report:
+        files["digits.png"] = _draw_digits(estimator, X, y, folder / f"{public.name}-report" / "digits.png")
+    _say(out, estimator, curve, example, y, files)
+    return {
+        "data": public.name,
+        "rows": {"train": len(train), "test": len(test)},
+        "curve": curve.to_dict("records"),
+        "example": example.to_dict("records"),
+        "files": {name: str(path) for name, path in files.items()},
+    }
 
 
 def _held_out(public: PublicData, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -188,6 +209,7 @@ def _say(out: Out, estimator: Any, curve: pd.DataFrame, example: pd.DataFrame, y
         show.next_steps(
             [
                 (show.command_line("askwise", "ask", model, "--stop", rule), "answer its questions"),
+                (show.command_line("askwise", "serve", model), "the same on a page, in a browser"),
                 (show.command_line("askwise", "info", model), "what is inside"),
                 (show.command_line("askwise", "evaluate", model, files["test"]), "measure it again"),
             ]

@@ -14,7 +14,7 @@ from askwise.errors import BundleError
 
 if TYPE_CHECKING:
     from askwise.bundle import Contents
-    from askwise.data.table import Column, Schema
+    from askwise.data.table import Schema
 
 EXAMPLES = """\b
 Examples:
@@ -42,45 +42,23 @@ def info(model: ModelFile, as_json: JsonFlag = False, quiet: QuietFlag = False) 
 
 
 def _facts(model: Path, contents: Contents) -> dict[str, Any]:
-    """Everything about a model, as JSON holds it."""
-    parts, header = contents.model_parts(), contents.header
-    schema: Schema = parts["schema"]
-    frontier = parts["frontiers"].get(schema.space.costs)
-    questions = [
-        {"name": group, "cost": cost, "columns": [_column(c) for c in schema.columns_of(group)]}
-        for group, cost in zip(schema.space.names, schema.space.costs, strict=True)
-    ]
+    """Everything about a model and its file, as JSON holds it."""
+    from askwise.description import contents_facts
+
     return {
         "model": str(model),
         "bytes": model.stat().st_size,
         "weights": sum(w.numel() for w in contents.weights.values()),
-        "method": header["estimator"]["name"],
-        "task": header["task"],
-        "target": header["card"].get("target"),
-        "questions": questions,
-        "free": [_column(c) for c in schema.columns if c.name in schema.free],
-        "frontier": [] if frontier is None else frontier.to_dict("records"),
-        "settings": header["estimator"]["settings"],
-        "card": header["card"],
+        "fingerprint": contents.fingerprint,
+        **contents_facts(contents),
     }
-
-
-def _column(column: Column) -> dict[str, Any]:
-    facts: dict[str, Any] = {"name": column.name, "kind": column.kind}
-    if column.kind == "category":
-        return facts | {"choices": list(column.categories)}
-    return facts if column.kind == "boolean" else facts | {"low": column.low, "high": column.high}
 
 
 def _show(out: Out, facts: dict[str, Any], parts: dict[str, Any]) -> None:
     schema: Schema = parts["schema"]
     out.say(_summary(facts), _questions(schema))
     if schema.free:
-        free = show.grid("column", "takes", texts=["column", "takes"])
-        for column in schema.columns:
-            if column.name in schema.free:
-                free.add_row(Text(column.name), Text(show.answers_of(column)))
-        out.say(show.titled("Free columns (known from the start)", free))
+        out.say(_free(schema))
     if schema.space.costs in parts["frontiers"]:
         frontier = parts["frontiers"][schema.space.costs]
         rows = facts["card"].get("rows_validated", "?")
@@ -97,13 +75,38 @@ def _summary(facts: dict[str, Any]) -> Text:
 
 
 def _questions(schema: Schema) -> Any:
-    table = show.grid("question", "cost", "column", "takes", texts=["question", "column", "takes"])
+    """A line for each column of each question; how it is put has a column of its own, where any has words."""
+    names = [*schema.space.names, *(c.name for group in schema.space.names for c in schema.columns_of(group))]
+    has_words = any(_words(schema, name) for name in names)
+    heads = ["name", "cost", "column", "question", "takes"] if has_words else ["question", "cost", "column", "takes"]
+    table = show.grid(*heads, texts=[head for head in heads if head != "cost"])
     for group, cost in zip(schema.space.names, schema.space.costs, strict=True):
-        for i, column in enumerate(schema.columns_of(group)):
-            lead = (Text(group), Text(show.short(cost))) if i == 0 else (Text(""), Text(""))
-            named = "" if column.name == group else column.name
-            table.add_row(*lead, Text(named), Text(show.answers_of(column)))
+        lead, columns = [Text(group), Text(show.short(cost))], schema.columns_of(group)
+        if len(columns) > 1 and _words(schema, group):
+            table.add_row(*lead, Text(""), _words(schema, group), Text(""))
+            lead = [Text(""), Text("")]
+        for column in columns:
+            alone = len(columns) == 1
+            named = Text("" if column.name == group else column.name)
+            put = [show.words(schema.question_wording(group)) if alone else _words(schema, column.name)]
+            takes = Text(show.answers_of(column, schema.wording_of(column.name).unit))
+            table.add_row(*lead, named, *(put if has_words else []), takes)
+            lead = [Text(""), Text("")]
     return show.titled(f"Questions ({schema.space.n_groups})", table)
+
+
+def _free(schema: Schema) -> Any:
+    has_words = any(_words(schema, name) for name in schema.free)
+    heads = ["column", "question", "takes"] if has_words else ["column", "takes"]
+    table = show.grid(*heads, texts=heads)
+    for name in schema.free:
+        put = [_words(schema, name)] if has_words else []
+        table.add_row(Text(name), *put, Text(show.answers_of(schema.column(name), schema.wording_of(name).unit)))
+    return show.titled("Free columns (known from the start)", table)
+
+
+def _words(schema: Schema, name: str) -> Text:
+    return show.words(schema.wording_of(name))
 
 
 def _training(facts: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from askwise.data.questions import Wording
     from askwise.data.table import Column
     from askwise.session import Candidate, Prediction
 
@@ -165,11 +166,17 @@ def _likeliest(proba: Mapping[Any, float], most: int = 6) -> list[tuple[str, flo
     return [*top, (f"{len(proba) - most + 1} others", sum(share for _, share in ordered[most - 1 :]))]
 
 
-def answers_of(column: Column) -> str:
-    """What a column takes, and the range seen in training."""
-    if column.kind != "number":
-        return column.allowed
-    return f"{column.allowed}, {short(column.low)} to {short(column.high)} in training"
+def answers_of(column: Column, unit: str = "") -> str:
+    """What a column takes, in which unit, and the range seen in training."""
+    takes = f"{column.allowed} ({unit})" if unit else column.allowed
+    return f"{takes}, {short(column.low)} to {short(column.high)} in training" if column.kind == "number" else takes
+
+
+def words(wording: Wording, text_style: str = "") -> Text:
+    """The text of a question and, dim, the help under it; empty where neither was given."""
+    lines = [Text(wording.text, style=text_style)] if wording.text else []
+    lines += [Text(wording.help, style="dim")] if wording.help else []
+    return Text("\n").join(lines)
 
 
 def command_line(*words: object) -> str:

@@ -29,6 +29,7 @@ EXAMPLES = """\b
 Examples:
   askwise train cases.csv --target diagnosis
   askwise train cases.csv --target diagnosis --costs costs.csv --free age,sex -o heart.askwise
+  askwise train cases.csv --target diagnosis --questions questions.csv
   askwise train visits.parquet --target outcome --split-by patient --checkpoint runs/
   askwise train cases.csv --target diagnosis --method mrmr
 """
@@ -86,6 +87,13 @@ def train(
     ] = None,
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMNS", help="Columns to leave out, with commas between them.")
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="How questions are put: CSV with columns name,text,unit,help,choices (a|b|c), or a JSON mapping.",
+        ),
     ] = None,
     split_by: Annotated[
         str | None,
@@ -157,19 +165,21 @@ def train(
             method, seed, device, hidden, epochs, pretrain_epochs, checkpoint, class_weights, scaling, budget
         )
         with busy(out, f"Reading {cases.name}"):
-            from askwise.data.files import read_costs, read_mapping, read_table
+            from askwise.data.files import read_costs, read_mapping, read_questions, read_table
 
             frame = read_table(cases)
             prices = None if costs is None else read_costs(costs)
             members = None if groups is None else read_mapping(groups, "groups of columns")
+            words = None if questions is None else read_questions(questions)
         X, y = tables.apart(frame, target, out)
         person, X = tables.people(X, split_by, "--split-by")
         X = tables.without(X, tables.names(drop, X.columns), "--drop")
-        named = {*(prices or {}), *(c for g in (members or {}).values() for c in g), *tables.names(free, X.columns)}
+        known = tables.names(free, X.columns)
+        named = {*(prices or {}), *(c for g in (members or {}).values() for c in g), *known, *(words or {})}
         X = tables.without_identifiers(X, named, out)
         chosen, y = task_of(y, task, out)
-        questions = {"costs": prices, "groups": members, "free": tables.names(free, X.columns)}
-        estimator = fitted(out, chosen, X, y, questions, settings, split_by=person)
+        asked = {"costs": prices, "groups": members, "free": known, "questions": words}
+        estimator = fitted(out, chosen, X, y, asked, settings, split_by=person)
         estimator.model_.card |= {"target": target, "data": cases.name}
         estimator.save(path)
         _report(out, estimator, path, len(frame) - len(X))

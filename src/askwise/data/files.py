@@ -1,16 +1,18 @@
-"""Tables, prices and groups from files."""
+"""Tables, prices, groups and questions from files."""
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pandas as pd
 
-from askwise.errors import AskwiseError, AskwiseWarning
+from askwise.data.questions import KEYS
+from askwise.errors import AskwiseError, AskwiseWarning, unknown_name
 
 # What stands for a missing value in a CSV. "None" does not: people answer it.
 MISSING_TEXTS = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?"]
@@ -93,10 +95,15 @@ def _with_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def _opened(file: Path, errors: str = "strict") -> TextIO:
+    if file.suffix == ".gz":
+        return gzip.open(file, "rt", encoding="utf-8-sig", errors=errors, newline="")
+    return open(file, encoding="utf-8-sig", errors=errors, newline="")
+
+
 def _separator(file: Path) -> str:
-    opener = gzip.open if file.suffix == ".gz" else open
     try:
-        with opener(file, "rt", encoding="utf-8-sig", errors="replace") as lines:
+        with _opened(file, errors="replace") as lines:
             first = lines.readline()
     except (OSError, EOFError) as error:
         raise AskwiseError(f"{file} can't be read: {error}") from None
@@ -123,9 +130,76 @@ def read_mapping(path: str | Path, what: str) -> dict[str, Any]:
     """A JSON object."""
     file = _existing(path)
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        data = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_each_once)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AskwiseError(f"{file} is not valid JSON: {error}") from None
+    except AskwiseError as error:
+        raise AskwiseError(f"{file} {error}") from None
     if not isinstance(data, dict):
         raise AskwiseError(f"{file} must hold a JSON object of {what}, it holds a {type(data).__name__}")
     return data
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; Python alone would keep the last of two values under one name, and say nothing."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise AskwiseError(f"has {name!r} twice; keep one")
+        found[name] = value
+    return found
+
+
+def read_questions(path: str | Path) -> dict[str, Any]:
+    """Texts of questions from a CSV with the column name and any of text, unit, help and choices, or a JSON mapping.
+
+    In a CSV, bars stand between choices.
+    """
+    file = _existing(path)
+    if file.suffix.lower() == ".json":
+        return read_mapping(file, "questions")
+    kind = table_type(file)
+    if kind not in (".csv", ".tsv", ".txt", ""):
+        raise AskwiseError(f"{file} is a {kind} file; give questions as CSV (.csv, .tsv, .txt) or JSON (.json)")
+    try:
+        # Every cell is a text here, which pandas would turn into numbers and missing values.
+        with _opened(file) as lines:
+            rows = csv.reader(lines, delimiter=_separator(file), skipinitialspace=True, strict=True)
+            return _questions(file, rows)
+    except (csv.Error, UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+        raise AskwiseError(f"{file} can't be read as CSV: {error}") from None
+
+
+def _questions(file: Path, rows: Any) -> dict[str, Any]:
+    # Spreadsheets may write more separators than there are columns.
+    heads = [cell.strip() for cell in next(rows, [])]
+    while heads and not heads[-1]:
+        heads.pop()
+    for head in heads:
+        if head not in ("name", *KEYS):
+            raise unknown_name(f"column of {file}:", head, ("name", *KEYS))
+        if heads.count(head) > 1:
+            raise AskwiseError(f"{file} has the column {head!r} twice; keep one")
+    if "name" not in heads:
+        raise AskwiseError(f"{file} needs the column name; it has {', '.join(heads)}")
+    found: dict[str, Any] = {}
+    for row in rows:
+        cells = [cell.strip() for cell in row]
+        if not any(cells):
+            continue
+        if any(cells[len(heads) :]):
+            raise AskwiseError(
+                f"{file}, line {rows.line_num}: {len(cells)} values for {len(heads)} columns; put a text in which the "
+                'separator occurs into quotes: "so, as here"'
+            )
+        given = {head: cell for head, cell in zip(heads, cells, strict=False) if cell}
+        if "name" not in given:
+            raise AskwiseError(f"{file}, line {rows.line_num}: there is no name; give that of a column or group")
+        name = given.pop("name")
+        if name in found:
+            raise AskwiseError(f"{file} has {name!r} twice; keep one")
+        choices = [choice.strip() for choice in given.pop("choices", "").split("|")]
+        found[name] = given | ({"choices": [c for c in choices if c]} if any(choices) else {})
+    if not found:
+        raise AskwiseError(f"{file} has column names but no rows")
+    return found

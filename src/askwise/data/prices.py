@@ -49,26 +49,27 @@ def _as_mapping(
     if costs is None:
         return {}
     if isinstance(costs, Mapping) or hasattr(costs, "items"):
-        named = {_name(key, columns): value for key, value in costs.items()}
+        prices = {named(key, columns): value for key, value in costs.items()}
     else:
         if isinstance(costs, str) or not isinstance(costs, Iterable):
             raise AskwiseError(f"costs takes a mapping of names to prices or a sequence of prices, was given {costs!r}")
         values = list(costs)
         if len(values) == len(members):
-            named = dict(zip(members, values, strict=True))
+            prices = dict(zip(members, values, strict=True))
         elif len(values) == len(columns):
             # A price for every column, in order: those of free columns are known to be unused.
             asked = {c for inside in members.values() for c in inside}
-            named = {c: v for c, v in zip(columns, values, strict=True) if c in asked}
+            prices = {c: v for c, v in zip(columns, values, strict=True) if c in asked}
         else:
             raise AskwiseError(
                 f"costs has {len(values)} prices; give one for each of the {len(members)} groups, "
                 f"one for each of the {len(columns)} columns, or a mapping of names to prices"
             )
-    return {name: _price(name, value) for name, value in named.items()}
+    return {name: _price(name, value) for name, value in prices.items()}
 
 
-def _name(key: Any, columns: Sequence[str]) -> str:
+def named(key: Any, columns: Sequence[str]) -> str:
+    """A name as it is given, or that of the column at a position."""
     if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < len(columns):
         return columns[int(key)]
     return str(key)

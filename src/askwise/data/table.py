@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -15,7 +15,8 @@ import pandas as pd
 import torch
 
 from askwise.data.prices import group_costs
-from askwise.errors import AskwiseError, AskwiseWarning, listed, unknown_name
+from askwise.data.questions import QuestionSpec, Wording, read_words
+from askwise.errors import AskwiseError, AskwiseWarning, listed, shortened, unknown_name
 from askwise.features import FeatureSpace, Rows
 
 NUMBER, BOOLEAN, CATEGORY = "number", "boolean", "category"
@@ -64,29 +65,37 @@ class Column:
         """One answer as it is meant, None where it is missing; an error where it is impossible."""
         if is_missing(value):
             return None
-        if self.kind == CATEGORY:
-            return self._parse_category(value)
-        if self.kind == BOOLEAN:
-            word = str(value).strip().lower()
-            if word not in TRUE_WORDS:
-                raise AskwiseError(f"{self.name!r} takes yes or no, was given {value!r}")
-            return TRUE_WORDS[word]
+        found = self._number(value) if self.kind == NUMBER else self._choice(value)
+        if found is None:
+            between = ";" if self.kind == CATEGORY else ","
+            raise AskwiseError(f"{self.name!r} takes {self.allowed}{between} was given {shortened(value)}")
+        return found
+
+    def _number(self, value: Any) -> float | None:
+        # To Python True is 1, but who says yes has not understood that a number is asked for.
+        if isinstance(value, (bool, np.bool_)):
+            return None
         try:
-            number = float(value)  # type: ignore[arg-type]
+            number = float(value)
         except (TypeError, ValueError):
-            raise AskwiseError(f"{self.name!r} takes a number, was given {value!r}") from None
+            return None
+        except OverflowError:
+            number = math.inf
         if not math.isfinite(number):
-            raise AskwiseError(f"{self.name!r} takes a finite number, was given {value!r}")
+            raise AskwiseError(f"{self.name!r} takes a finite number, was given {shortened(value)}")
         return number
 
-    def _parse_category(self, value: object) -> str:
-        key = category_key(value)
-        if key not in self.categories:
-            folded = {c.casefold(): c for c in self.categories}
-            if key.casefold() not in folded:
-                raise AskwiseError(f"{self.name!r} takes {self.allowed}; was given {value!r}")
-            return folded[key.casefold()]
-        return key
+    def _choice(self, value: object) -> str | bool | None:
+        if isinstance(value, (list, dict)):
+            return None
+        try:
+            key = category_key(value)
+        except ValueError:
+            # Python does not write a whole number of thousands of digits.
+            return None
+        if self.kind == BOOLEAN:
+            return TRUE_WORDS.get(key.lower())
+        return key if key in self.categories else {c.casefold(): c for c in self.categories}.get(key.casefold())
 
 
 def is_missing(value: object) -> bool:
@@ -104,11 +113,15 @@ def category_key(value: object) -> str:
 
 @dataclass(frozen=True)
 class Schema:
-    """All columns of a table, and the space of groups that can be asked."""
+    """All columns of a table, and the space of groups that can be asked.
+
+    `wording` has the texts, units and help that were given, by the name of a column or group.
+    """
 
     columns: tuple[Column, ...]
     space: FeatureSpace
     named: bool
+    wording: Mapping[str, Wording] = field(default_factory=dict, hash=False)
 
     @cached_property
     def column_names(self) -> tuple[str, ...]:
@@ -148,6 +161,18 @@ class Schema:
         group = self.space.group_of_column[self.column_position[name]]
         return None if group < 0 else self.space.names[group]
 
+    def wording_of(self, name: str) -> Wording:
+        """How a column or a group is put to a person; an empty wording where none was given."""
+        return self.wording.get(name, Wording())
+
+    def question_wording(self, group: str) -> Wording:
+        """How a question is put: a group of one column is put as its column is, where it has no words of its own."""
+        columns = self.columns_of(group)
+        if len(columns) > 1:
+            return replace(self.wording_of(group), unit="")
+        own, its = self.wording_of(group), self.wording_of(columns[0].name)
+        return Wording(own.text or its.text, its.unit, own.help or its.help)
+
     def encode(self, frame: pd.DataFrame) -> Rows:
         """Rows without answers: missing values are absent, categories never seen in training too, with a warning."""
         x = np.zeros((len(frame), self.space.n_entries), dtype=np.float32)
@@ -173,13 +198,18 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         space = asdict(self.space)
         del space["column_of_entry"]
-        return {"columns": [asdict(c) for c in self.columns], "space": space, "named": self.named}
+        facts = {"columns": [asdict(c) for c in self.columns], "space": space, "named": self.named}
+        wording = {name: asdict(words) for name, words in self.wording.items()}
+        # Without any, the same as before there were wordings: what was told apart by it still is.
+        return facts | ({"wording": wording} if wording else {})
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Schema:
         columns = tuple(Column(**{**c, "categories": tuple(c["categories"])}) for c in data["columns"])
         space = {k: tuple(v) for k, v in data["space"].items()}
-        return Schema(columns, FeatureSpace(**space, column_of_entry=_entries(columns)), data["named"])
+        # A model saved before questions had texts has none.
+        wording = {name: Wording(**words) for name, words in data.get("wording", {}).items()}
+        return Schema(columns, FeatureSpace(**space, column_of_entry=_entries(columns)), data["named"], wording)
 
     @staticmethod
     def of(
@@ -189,6 +219,7 @@ class Schema:
         costs: Mapping[Any, float] | Sequence[float] | None = None,
         groups: GroupSpec | None = None,
         free: Sequence[Hashable] | None = None,
+        questions: QuestionSpec | None = None,
     ) -> Schema:
         """Read a table's types, scales and categories, and lay its columns out in priced groups."""
         names = [str(n) for n in frame.columns]
@@ -204,9 +235,12 @@ class Schema:
         group_of_column = tuple(
             next((g for g, group in enumerate(group_names) if n in members[group]), -1) for n in names
         )
-        columns = tuple(describe(frame.iloc[:, c], name) for c, name in enumerate(names))
+        words = read_words(questions, names, members)
+        columns = tuple(
+            ordered(describe(frame.iloc[:, c], name), words.choices.get(name, ())) for c, name in enumerate(names)
+        )
         space = FeatureSpace(group_names, costs_of, group_of_column, _entries(columns))
-        return Schema(columns, space, named)
+        return Schema(columns, space, named, words.wording)
 
 
 def _entries(columns: Sequence[Column]) -> tuple[int, ...]:
@@ -320,6 +354,33 @@ def _categories(values: pd.Series[Any], name: str) -> tuple[str, ...]:
     return tuple(sorted(kept))
 
 
+def ordered(column: Column, choices: Sequence[Any]) -> Column:
+    """A column whose categories come in the order of these choices; others that were seen come after them."""
+    if not choices:
+        return column
+    if column.kind != CATEGORY:
+        raise AskwiseError(
+            f"{column.name!r} takes {column.allowed}, so it has no choices; leave them out, or turn its values into "
+            "texts before training"
+        )
+    keys = [category_key(choice) for choice in choices]
+    twice = [key for key in keys if keys.count(key) > 1]
+    if twice:
+        raise AskwiseError(f"the choices of question {column.name!r} name {twice[0]!r} twice; keep one")
+    never = [key for key in keys if key not in column.categories]
+    rest = [key for key in column.categories if key not in keys]
+    if never:
+        seen = listed(column.categories)
+        _warn(f"choices of {column.name!r} never seen in training are left out: {listed(never, 5)}; seen: {seen}")
+    if rest:
+        _warn(f"choices of {column.name!r} that questions does not name come last: {listed(rest, 5)}")
+    return replace(column, categories=(*(key for key in keys if key in column.categories), *rest))
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, AskwiseWarning, stacklevel=4)
+
+
 def _check_finite(numbers: Array, name: str) -> None:
     bad = np.isinf(numbers)
     if bad.any():
@@ -347,7 +408,9 @@ def _numbers(column: Column, series: pd.Series[Any]) -> Array:
     numeric = pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype)
     if numeric and (column.kind == NUMBER or series.dropna().isin([0, 1]).all()):
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
-    parsed = [column.parse(v) for v in series]
+    # In a column of numbers, a table's True is 1 as it was in training.
+    values = (int(v) if isinstance(v, (bool, np.bool_)) else v for v in series)
+    parsed = [column.parse(v) for v in values]
     return np.array([np.nan if v is None else float(v) for v in parsed], dtype=np.float64)
 
 

@@ -31,6 +31,7 @@ from sklearn.utils.validation import (
 from askwise import bundle, evaluation, export
 from askwise._version import __version__
 from askwise.acquisition import StoppingRule
+from askwise.data.questions import QuestionSpec, plain_questions
 from askwise.data.split import hold_out
 from askwise.data.table import Schema
 from askwise.errors import AskwiseError
@@ -48,6 +49,9 @@ Array = np.ndarray[Any, Any]
 
 # Settings that do not change what is to be learnt: neither part of a run's fingerprint nor of a bundle.
 CIRCUMSTANCES = ("checkpoint_dir", "device")
+
+# Settings of the trained model, which training does not see: no part of a run's fingerprint.
+LATER = ("stop", "questions")
 
 # Goes up when training changes, so that nothing is taken up again that was begun another way.
 TRAINING = 2
@@ -81,6 +85,7 @@ class Method(BaseEstimator):
     costs: Costs = None
     groups: Mapping[str, Sequence[Any]] | None = None
     free: Sequence[Any] | None = None
+    questions: QuestionSpec | None = None
     stop: StoppingRule | None = None
     validation_fraction: float = 0.2
     random_state: Any = None
@@ -133,7 +138,12 @@ class Method(BaseEstimator):
         answers = self.check_target(y)
         check_consistent_length(frame, answers)
         schema = Schema.of(
-            frame, named=hasattr(self, "feature_names_in_"), costs=self.costs, groups=self.groups, free=self.free
+            frame,
+            named=hasattr(self, "feature_names_in_"),
+            costs=self.costs,
+            groups=self.groups,
+            free=self.free,
+            questions=self.questions,
         )
         task = self.make_task(answers)
         rows = _with_answers(schema.encode(frame), task, answers)
@@ -183,9 +193,11 @@ class Method(BaseEstimator):
     ) -> Checkpoint | None:
         if self.checkpoint_dir is None:
             return None
-        settings = {name: value for name, value in self._settings().items() if name != "stop"}
+        settings = {name: value for name, value in self.plain_settings().items() if name not in LATER}
         method = [self.registry_name, self.revision, settings]
-        facts = [__version__, TRAINING, *method, schema.to_dict(), task.to_dict(), seed]
+        # The order of choices stays: the columns have it.
+        table = {name: value for name, value in schema.to_dict().items() if name != "wording"}
+        facts = [__version__, TRAINING, *method, table, task.to_dict(), seed]
         digest = _digest(train, val)
         digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
         # Modules of the user's own start from weights that no setting tells.
@@ -213,7 +225,7 @@ class Method(BaseEstimator):
         """Make a trained or loaded model this estimator's own."""
         self.model_ = model
 
-    def _settings(self) -> dict[str, Any]:
+    def plain_settings(self) -> dict[str, Any]:
         """The constructor's arguments, as JSON can hold them."""
         settings = {}
         for name, value in self.get_params(deep=False).items():
@@ -223,6 +235,8 @@ class Method(BaseEstimator):
                 value = {"module": type(value).__name__}
             elif name == "stop" and value is not None:
                 value = {"rule": str(value) if isinstance(value, Rule) else type(value).__name__}
+            elif name == "questions" and isinstance(value, Mapping):
+                value = plain_questions(value)
             elif isinstance(value, Mapping):
                 # Pairs, since the keys of a JSON object are texts and positions and labels need not be.
                 value = {"pairs": [[k, list(v) if isinstance(v, (tuple, np.ndarray)) else v] for k, v in value.items()]}
@@ -326,7 +340,7 @@ class Method(BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Write the model to one file, whole or not at all."""
         check_is_fitted(self, "model_")
-        facts = {"name": self.registry_name, "settings": self._settings()}
+        facts = {"name": self.registry_name, "settings": self.plain_settings()}
         bundle.write(path, self.model_, facts)
 
     def export_onnx(self, path: str | Path) -> None:

@@ -216,7 +216,8 @@ class Dime(NeuralMethod):
 class DimeClassifier(ClassifierMethod, Dime):
     """Asks the group with the most information about a label per cost, and stops when a rule says so.
 
-    costs, groups, free: prices, panels of columns asked together, and columns known from the start.
+    costs, groups, free: prices, panels of columns asked together, and columns known from the start. questions: texts,
+    units, help and the order of choices, by the name of a column or group.
     max_steps: questions in a training episode, by default as many as there are groups, 32 at most.
     hidden, layers, dropout, share_trunk: the networks, dropout by default less the more rows there are; predictor,
     value: modules (x, mask) -> outputs and (batch, n_groups) instead of them.

@@ -112,7 +112,7 @@ def _estimator(path: str | Path, contents: bundle.Contents, modules: dict[str, n
     estimator.n_features_in_ = len(schema.columns)
     if schema.named:
         estimator.feature_names_in_ = np.array(schema.column_names, dtype=object)
-    estimator.adopt(Model(policy=policy.eval(), **parts))
+    estimator.adopt(Model(policy=policy.eval(), fingerprint=contents.fingerprint, **parts))
     return estimator
 
 

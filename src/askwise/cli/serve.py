@@ -1,0 +1,121 @@
+"""`askwise serve`: sessions over HTTP, and a page that asks the next question."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from askwise.cli.common import JsonFlag, Out, QuietFlag, command
+from askwise.cli.progress import busy
+from askwise.errors import AskwiseError
+
+if TYPE_CHECKING:
+    from askwise.service.app import Limits
+
+EXAMPLES = """\b
+Examples:
+  askwise serve heart.askwise
+  askwise serve heart.askwise kidney.askwise --port 9000 --journal sqlite:///journal.db
+  askwise serve heart.askwise --host 0.0.0.0 --token-file token.txt --journal postgresql://askwise@db/askwise
+"""
+
+
+def serve(
+    models: Annotated[
+        list[Path],
+        typer.Argument(metavar="MODEL...", help="Model files; each is served under its name without .askwise."),
+    ],
+    host: Annotated[
+        str, typer.Option("--host", metavar="NAME", help="Where to listen; elsewhere than here only with a token.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, metavar="N", help="The port; 0 takes any that is free.")
+    ] = 8000,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with the token that every request must bring.")
+    ] = None,
+    journal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Keep sessions in this database: sqlite:///journal.db or postgresql://user@host/database.",
+        ),
+    ] = None,
+    max_sessions: Annotated[int, typer.Option(min=1, metavar="N", help="Kept sessions open at once.")] = 10_000,
+    idle_minutes: Annotated[
+        float, typer.Option(min=0, metavar="N", help="A session idle for longer gives its place to a new one.")
+    ] = 60.0,
+    max_rows: Annotated[int, typer.Option(min=1, metavar="N", help="Rows in one batch.")] = 1000,
+    max_body: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Length of a request's body.")] = 1_048_576,
+    log_requests: Annotated[
+        bool, typer.Option("--log-requests", help="A line for each request, without data, on standard error.")
+    ] = False,
+    as_json: JsonFlag = False,
+    quiet: QuietFlag = False,
+) -> None:
+    """Serve models: an API for programs, a page for people.
+
+    The page is at the address that is shown; the API under /v1, described in /v1/openapi.json. Ctrl-C ends it.
+    """
+    with command(as_json, quiet) as out:
+        require_service()
+        from askwise.service.app import Limits
+
+        limits = Limits(max_sessions, 60 * idle_minutes, max_rows, max_body)
+        run_service(out, models, host, port, token_file, journal, limits, log_requests)
+
+
+def require_service() -> None:
+    """Raise a clear error where the extra is not installed."""
+    try:
+        import fastapi  # noqa: F401
+        import sqlalchemy  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise AskwiseError(
+            f"serving needs {error.name}, which is not installed; install it with: pip install 'askwise[serve]'"
+        ) from None
+
+
+def run_service(
+    out: Out,
+    models: list[Path],
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token_file: Path | None = None,
+    journal: str | None = None,
+    limits: Limits | None = None,
+    log_requests: bool = False,
+    open_page: bool = False,
+) -> None:
+    """Serve until a signal comes. Whatever can't be served is told before anything listens."""
+    with busy(out, "Starting"):
+        from askwise.service.app import create_app
+        from askwise.service.catalogue import Catalogue
+        from askwise.service.server import address_of, bind, read_token
+        from askwise.service.server import serve as serve_app
+        from askwise.service.storage import Journal
+
+        token = None if token_file is None else read_token(token_file)
+        bound = bind(host, port, token is not None)
+        catalogue = Catalogue.read(models)
+        kept = None if journal is None else Journal(journal)
+        app = create_app(catalogue, kept, token, limits, log_requests)
+    address = address_of(bound)
+    out.when_interrupted = "Stopped."
+    out.result({"url": address, "models": list(catalogue.models), "journal": kept is not None})
+    served = ", ".join(catalogue.models)
+    out.say(f"Serving {served} at {address}  (API: {address}v1/openapi.json; Ctrl-C ends it)")
+    if open_page and _has_screen() and not (out.as_json or out.quiet):
+        webbrowser.open(address)
+    serve_app(app, bound)
+
+
+def _has_screen() -> bool:
+    """Whether a window can be opened; a browser for the terminal would only stand in the way."""
+    return sys.platform in ("darwin", "win32") or any(os.environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY"))

@@ -1,0 +1,234 @@
+"""The bodies of requests and replies, with examples: the OpenAPI document is made from them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ANSWERS = {"age": 63, "exercise test": {"max HR": 150, "exerc ind ang": None}}
+STOP = (
+    "When to stop: budget=N, confidence=NATS, penalty=N or average-cost=N, joined by |, which stops when any of them "
+    "says so. Without it, the rule that the model was trained with, else everything is asked."
+)
+# So wide that nobody is hindered, and so narrow that sums and values per cost stay numbers.
+Price = Annotated[float, Field(ge=1e-9, le=1e12, allow_inf_nan=False, strict=True)]
+Revision = Annotated[
+    int | None,
+    Field(
+        ge=0,
+        description="The revision the client has seen. Where the session has moved on meanwhile, or the request was "
+        "sent twice, nothing happens and the reply is 409.",
+    ),
+]
+
+
+class Given(BaseModel):
+    """A body that says what it does not know, rather than ignoring it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Known(Given):
+    """What is known about one case."""
+
+    answers: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Values by column, or by question; a question of several columns takes an object. null: it can't "
+        "be had.",
+        examples=[ANSWERS],
+    )
+    declined: list[str] = Field(
+        default_factory=list, description="Questions that can't be had: not asked, not paid.", examples=[["thal"]]
+    )
+
+
+class Under(Given):
+    """The terms of asking: when to stop, and prices."""
+
+    stop: str | None = Field(default=None, max_length=1000, description=STOP, examples=["budget=100|confidence=0.1"])
+    costs: dict[str, Price] | None = Field(
+        default=None, description="Other prices than those of training; the rest stay.", examples=[{"thal": 50}]
+    )
+
+
+class Case(Known, Under):
+    """One case, and the terms of asking about it."""
+
+
+class Batch(Under):
+    """Many cases under the same terms."""
+
+    rows: list[Known] = Field(examples=[[{"answers": {"age": 63}}, {"answers": {}, "declined": ["thal"]}]])
+
+
+class Tell(Given):
+    """An answer: to the question that was asked, or to any other open one."""
+
+    name: str = Field(description="A question, one column of it, or a free column.", examples=["thal"])
+    value: Any = Field(description="null: it can't be had.", examples=["normal"])
+    revision: Revision = None
+
+
+class Decline(Given):
+    """A question that can't be had."""
+
+    name: str = Field(examples=["thal"])
+    revision: Revision = None
+
+
+class Change(Given):
+    """A change that needs no more words."""
+
+    revision: Revision = None
+
+
+class Input(BaseModel):
+    """One value that a question asks for, and what it may be."""
+
+    name: str
+    text: str
+    help: str
+    unit: str
+    kind: str = Field(description="number, boolean or category")
+    choices: list[str] | None
+    low: float | None = Field(description="The least value seen in training; others are allowed.")
+    high: float | None
+    whole: bool | None
+
+
+class QuestionFacts(BaseModel):
+    """A question and its price."""
+
+    name: str
+    text: str
+    help: str
+    cost: float
+    inputs: list[Input]
+
+
+class Asked(QuestionFacts):
+    """The question to ask next."""
+
+    value: float = Field(description="Estimated information about the answer, in nats; for some methods a score.")
+    value_per_cost: float
+
+
+class Candidate(BaseModel):
+    """An open question."""
+
+    name: str
+    value: float
+    cost: float
+    value_per_cost: float
+
+
+class Prediction(BaseModel):
+    """The answer so far."""
+
+    value: Any = Field(description="The likeliest label, or the number.")
+    proba: dict[str, float] | None = Field(description="The probability of each label; null where it is a number.")
+
+
+class Reply(BaseModel):
+    """What to do next about a case, and what is known of it."""
+
+    question: Asked | None = Field(description="null when it is time to stop.")
+    ranking: list[Candidate] = Field(description="Every open question, best value per cost first.")
+    prediction: Prediction
+    entropy: float | None = Field(description="How unsure the prediction is, in nats.")
+    spent: float
+    stopped: bool
+    reason: str | None = Field(description="budget, confidence, penalty, nothing-left or stopped-by-user.")
+    why: str | None = Field(description="The reason in words.")
+    answers: dict[str, Any] = Field(description="Everything known, by column.")
+    declined: list[str]
+    penalty: float | None = Field(description="The least value per cost that the rule still asks.")
+    notes: list[str] = Field(description="Remarks on the stopping rule and the prices.")
+
+
+class SessionState(Reply):
+    """A kept session."""
+
+    id: str
+    created: str
+    model: str
+    fingerprint: str
+    stop: str | None
+    costs: dict[str, float]
+    revision: int
+    closed: bool
+    asked: list[str] = Field(description="Questions answered so far, in order.")
+
+
+class BatchReply(BaseModel):
+    """A reply for each row, in the same order."""
+
+    rows: list[Reply]
+
+
+class ModelEntry(BaseModel):
+    """A served model."""
+
+    name: str
+    target: str | None
+    task: dict[str, Any]
+    n_questions: int
+    fingerprint: str
+
+
+class Models(BaseModel):
+    """All that is served."""
+
+    models: list[ModelEntry]
+
+
+class ModelFacts(BaseModel):
+    """All about a model: its questions, what it costs to be right, how it was trained."""
+
+    name: str
+    fingerprint: str
+    method: str
+    task: dict[str, Any]
+    target: str | None
+    questions: list[QuestionFacts]
+    free: list[Input] = Field(description="Columns that are never asked for; answer them where they are known.")
+    frontier: list[dict[str, float | None]] = Field(
+        description="Penalty against mean cost and metrics, on rows held out."
+    )
+    curve: list[dict[str, Any]] = Field(description="Each stopping rule against mean cost and metrics.")
+    settings: dict[str, Any]
+    card: dict[str, Any]
+
+
+class EventFacts(BaseModel):
+    """Something that happened in a session, with the estimates at that moment."""
+
+    seq: int
+    at: str
+    kind: str = Field(description="asked, told, declined, undone or stopped")
+    fingerprint: str
+    body: dict[str, Any]
+
+
+class SessionRecord(BaseModel):
+    """A session from its beginning."""
+
+    id: str
+    created: str
+    model: str
+    fingerprint: str
+    stop: str | None
+    costs: dict[str, float]
+    events: list[EventFacts]
+
+
+class ErrorFacts(BaseModel):
+    message: str = Field(description="What was given, what is allowed, what to do.")
+    where: str | None = Field(default=None, description="The part of the request it is about.")
+
+
+class Error(BaseModel):
+    """Why a request was refused. Nothing has changed."""
+
+    error: ErrorFacts

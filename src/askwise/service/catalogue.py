@@ -1,0 +1,116 @@
+"""The models that are served, by name, and the sessions that are begun with them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from askwise.acquisition import StoppingRule
+from askwise.description import model_facts
+from askwise.errors import AskwiseError, AskwiseWarning, listed
+from askwise.methods.registry import load
+from askwise.model import Model
+from askwise.service.refusals import NotFound
+from askwise.session import Session
+from askwise.stopping import least_value, parse_rule
+
+ENDING = ".askwise"
+SLOW_SECONDS = 0.005
+Result = TypeVar("Result")
+# Python collects warnings for the whole process at once.
+_collecting = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a session runs under: its rule, ready to run, its prices, and remarks on them."""
+
+    rule: StoppingRule | None
+    costs: dict[str, float] | None
+    notes: tuple[str, ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """What a client is told of them: the least value per cost that is still asked, and the remarks."""
+        return {"penalty": least_value(self.rule), "notes": list(self.notes)}
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model under its name."""
+
+    name: str
+    model: Model
+    stop: StoppingRule | None
+    facts: dict[str, Any]
+    # Whether a step takes so long that other requests must not wait for it.
+    is_slow: bool = False
+    _terms: Any = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_terms", lru_cache(maxsize=256)(self._agree))
+
+    @staticmethod
+    def read(path: Path) -> Served:
+        estimator = load(path)
+        name, model = path.name.removesuffix(ENDING), estimator.model_
+        facts = {"name": name, "fingerprint": model.fingerprint, **model_facts(estimator)}
+        return Served(name, model, estimator.stop, facts, _seconds_a_step(model) > SLOW_SECONDS)
+
+    async def run(self, compute: Callable[..., Result], *arguments: Any) -> Result:
+        """Compute at once, or in a thread: what takes a fraction of a millisecond would only lose time there."""
+        return await asyncio.to_thread(compute, *arguments) if self.is_slow else compute(*arguments)
+
+    def terms(self, stop: str | None, costs: Mapping[str, float] | None) -> Terms:
+        """The rule of a text (without one, the rule the model was trained with) under these prices."""
+        return self._terms(stop, tuple(sorted(costs.items())) if costs else None)
+
+    def _agree(self, stop: str | None, costs: tuple[tuple[str, float], ...] | None) -> Terms:
+        prices = None if costs is None else dict(costs)
+        rule = self.stop if stop is None else parse_rule(stop)
+        with _collecting, warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", AskwiseWarning)
+            ready = self.model.rule(rule, self.model.costs(prices))
+        return Terms(ready, prices, tuple(dict.fromkeys(str(w.message) for w in said)))
+
+    def session(self, terms: Terms, answers: Mapping[str, Any], declined: Iterable[str]) -> Session:
+        return Session.from_answers(self.model, answers, declined, terms.rule, terms.costs)
+
+
+def _seconds_a_step(model: Model) -> float:
+    """How long a new session takes to its first question; a first one, not counted, prepares the model."""
+    Session(model).ask()
+    started = time.perf_counter()
+    Session(model).ask()
+    return time.perf_counter() - started
+
+
+class Catalogue:
+    """Every served model. A name is only ever looked up here: it never becomes a path."""
+
+    def __init__(self, models: Sequence[Served]) -> None:
+        self.models = {served.name: served for served in models}
+        twice = [name for name in self.models if sum(served.name == name for served in models) > 1]
+        if twice:
+            raise AskwiseError(
+                f"two model files are called {twice[0]!r}, and a model is served under the name of its file without "
+                f"{ENDING}; rename one of them"
+            )
+
+    @staticmethod
+    def read(paths: Sequence[Path]) -> Catalogue:
+        return Catalogue([Served.read(path) for path in paths])
+
+    def find(self, name: str) -> Served:
+        if name not in self.models:
+            raise NotFound(f"there is no model {name[:80]!r}; served here: {listed(self.models)}")
+        return self.models[name]
+
+    def with_fingerprint(self, fingerprint: str) -> Served | None:
+        return next((served for served in self.models.values() if served.model.fingerprint == fingerprint), None)

@@ -1,0 +1,51 @@
+"""The record of a kept session, as JSON and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from askwise.service.storage import Record
+
+COLUMNS = (
+    "seq",
+    "at",
+    "kind",
+    "name",
+    "answers",
+    "value",
+    "cost",
+    "value_per_cost",
+    "spent",
+    "reason",
+    "prediction",
+    "proba",
+    "fingerprint",
+)
+
+
+def as_facts(record: Record) -> dict[str, Any]:
+    start = record.start
+    about = {name: start[name] for name in ("id", "created", "model", "fingerprint")}
+    events = [{name: value for name, value in event.items() if name != "session"} for event in record.events]
+    return about | {"stop": start["terms"]["stop"], "costs": start["terms"]["costs"] or {}, "events": events}
+
+
+def as_csv(record: Record) -> str:
+    """A line an event; what has several parts is JSON within its cell, and the rankings are left out."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\r\n")
+    writer.writeheader()
+    for event in record.events:
+        body = event["body"]
+        prediction = body.get("prediction") or {}
+        found = {**body, **{name: event[name] for name in ("seq", "at", "kind", "fingerprint")}}
+        found |= {"prediction": prediction.get("value"), "proba": prediction.get("proba")}
+        writer.writerow({name: _cell(found.get(name)) for name in COLUMNS})
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value

@@ -1,0 +1,292 @@
+// The page: starts, draws all parts from one conversation, and carries out what people do.
+
+import { Refused, Unreachable, hasToken, listModels, readModel, useToken } from "./api.js";
+import { Conversation } from "./conversation.js";
+import { byId, h } from "./dom.js";
+import { money, sentence, textOf } from "./format.js";
+import { KnownView } from "./known.js";
+import { decode, write } from "./link.js";
+import { announce, hush, tell } from "./messages.js";
+import { ruleText, startRule } from "./points.js";
+import { PredictionView, predictionText } from "./prediction.js";
+import { QuestionView } from "./question.js";
+import { RankingView } from "./ranking.js";
+import { RuleView } from "./rule.js";
+import { SaidView } from "./said.js";
+import { updateStats } from "./stats.js";
+import { startTheme } from "./theme.js";
+
+/** @type {Conversation|null} */
+let conversation = null;
+/** Counts the beginnings, so that one which was overtaken comes to nothing. */
+let beginnings = 0;
+/** The rule that held before prices were changed. @type {string|null} */
+let ruleOfTraining = null;
+
+const nowhere = { complain: (message) => (message ? tell("refused", message) : hush("refused")) };
+
+const actions = {
+  answer: (name, values) => say({ name, values }),
+  decline: (name) => say({ name, values: null }),
+
+  choose(name) {
+    conversation.chosen = name;
+    draw();
+    question.focus();
+  },
+
+  goOn() {
+    conversation.goesOn = true;
+    draw();
+    question.focus();
+  },
+
+  setStop: (stop) =>
+    attempt(rule, "terms", (state) => ({ ...state, stop }), () => (conversation.goesOn = false)),
+
+  setPrice(name, price) {
+    const trained = conversation.question(name).cost;
+    const make = (state) => {
+      const { [name]: _, ...others } = state.costs;
+      return repriced(state, price === trained ? others : { ...others, [name]: price });
+    };
+    attempt(ranking, `price ${name}`, make, () => {
+      ranking.stopEditing(name);
+      const first = conversation.now.ranking[0];
+      announce(`${name} now costs ${money(price)}. First in the ranking: ${first ? first.name : "nothing"}.`);
+    });
+  },
+
+  resetPrices: () => attempt(nowhere, "prices", (state) => repriced(state, {}), () => byId("ranking-title").focus()),
+
+  setKnown: (known) =>
+    attempt(knownView, "known", (state) => ({ ...state, known }), () => announce(`Taken. ${predictionNow()}`)),
+
+  undo() {
+    const n = conversation.state.said.length;
+    actions.remove(n - 1);
+  },
+
+  remove(k) {
+    const gone = conversation.state.said[k];
+    const make = (state) => (state.said[k] === gone ? { ...state, said: state.said.filter((_, i) => i !== k) } : null);
+    attempt(nowhere, `remove ${k}`, make, () => {
+      question.focus();
+      announce(`${gone.name} was taken back. ${nextNow()}`);
+    });
+  },
+
+  restart() {
+    const { facts, state } = conversation;
+    begin(facts, { ...state, said: [], known: {} }, { push: true, focus: true });
+  },
+};
+
+const question = new QuestionView(actions);
+const knownView = new KnownView(actions);
+const ranking = new RankingView(actions);
+const rule = new RuleView(actions);
+const prediction = new PredictionView();
+const said = new SaidView(actions);
+
+/** Add an answer, or a refusal, to what was said when it was given: a second click finds that this has passed. */
+function say(what) {
+  const step = conversation.state.said.length;
+  const at = new Date().toISOString();
+  const make = (state) => (state.said.length === step ? { ...state, said: [...state.said, { ...what, at }] } : null);
+  attempt(question, `say ${step}`, make, () => {
+    question.focus();
+    announce(`${nextNow()} ${predictionNow()}`);
+  });
+}
+
+/** The state with other prices. An average cost holds only under those of training: its penalty goes on instead. */
+function repriced(state, costs) {
+  const changed = Object.keys(costs).length > 0;
+  if (changed && state.stop?.includes("average-cost")) {
+    ruleOfTraining = state.stop;
+    const { penalty } = conversation.now;
+    return { ...state, costs, stop: typeof penalty === "number" ? ruleText("penalty", penalty) : null };
+  }
+  const stop = !changed && ruleOfTraining !== null ? ruleOfTraining : state.stop;
+  if (!changed) ruleOfTraining = null;
+  return { ...state, costs, stop };
+}
+
+const predictionNow = () => `Prediction: ${predictionText(conversation.now.prediction, conversation.facts.target)}.`;
+
+function nextNow() {
+  const { shown, now } = conversation;
+  if (shown === null) return `Time to stop. ${sentence(now.why ?? "")}`;
+  const cost = now.ranking.find((candidate) => candidate.name === shown.name).cost;
+  return `Next question: ${sentence(textOf(shown))} Price ${money(cost)}.`;
+}
+
+/** Make a change and draw what comes of it; a refusal is shown in its place, and nothing has changed. */
+async function attempt(place, kind, make, then = () => {}) {
+  const current = conversation;
+  const again = () => attempt(place, kind, make, then);
+  try {
+    place.complain("");
+    if (!(await current.change(kind, make))) return;
+  } catch (error) {
+    if (current === conversation) failed(error, place, again);
+    return;
+  }
+  hush("network");
+  if (kind.startsWith("say")) current.chosen = null;
+  write(current.state);
+  draw();
+  then();
+}
+
+function failed(error, place, again) {
+  place.release?.();
+  if (error instanceof Refused && error.status === 401) askForToken(again);
+  else if (error instanceof Refused) place.complain(error.message);
+  else if (error instanceof Unreachable) tell("network", error.message, { label: "Try again", run: again });
+  else throw error;
+}
+
+function askForToken(again) {
+  const form = byId("token-form");
+  form.hidden = false;
+  byId("page").hidden = conversation === null;
+  byId("token-error").textContent = hasToken() ? "The server does not take this token." : "";
+  byId("token").focus();
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    const given = byId("token").value.trim();
+    // A header takes nothing else.
+    if (!/^[\x21-\x7e]+$/.test(given)) {
+      byId("token-error").textContent = "A token has letters, digits and signs, without spaces.";
+      return;
+    }
+    useToken(given);
+    byId("token").value = "";
+    form.hidden = true;
+    again();
+  };
+}
+
+let slow;
+function busy(is) {
+  byId("page").setAttribute("aria-busy", String(is));
+  clearTimeout(slow);
+  if (is) slow = setTimeout(() => (byId("progress").hidden = false), 200);
+  else byId("progress").hidden = true;
+}
+
+function draw() {
+  byId("page").hidden = false;
+  question.update(conversation);
+  knownView.update(conversation);
+  prediction.update(conversation);
+  said.update(conversation);
+  ranking.update(conversation);
+  rule.update(conversation);
+  updateStats(conversation);
+}
+
+function drawTitle(facts) {
+  const what = facts.target || facts.name;
+  document.title = `${what} · askwise`;
+  byId("title").textContent = what;
+  byId("model").value = facts.name;
+  const rows = facts.card?.rows_trained;
+  const learned = rows ? ` · learned from ${rows} rows` : "";
+  const print = facts.fingerprint.slice(0, 12);
+  const line = `Model ${facts.name} · method ${facts.method}${learned} · fingerprint ${print}`;
+  byId("about").replaceChildren(h("p", {}, line));
+}
+
+/** Begin a conversation about a state. Where the API refuses a link's answers, begin afresh. */
+async function begin(facts, state, { push = false, focus = false, fromLink = false } = {}) {
+  const mine = ++beginnings;
+  const next = new Conversation(facts, state, (is) => mine === beginnings && busy(is));
+  const again = () => begin(facts, state, { push, focus, fromLink });
+  try {
+    await next.change("begin", (same) => same);
+  } catch (error) {
+    if (mine !== beginnings) return;
+    if (fromLink && error instanceof Refused && error.status !== 401) {
+      tell("link", `The link can't be used with this model, so this is a fresh start: ${error.message}`);
+      await begin(facts, fresh(facts), { push, focus });
+    } else {
+      failed(error, nowhere, again);
+    }
+    return;
+  }
+  if (mine !== beginnings) return;
+  conversation?.close();
+  conversation = next;
+  ruleOfTraining = null;
+  hush("network");
+  hush("refused");
+  write(state, push);
+  drawTitle(facts);
+  draw();
+  if (focus) question.focus();
+  announce(nextNow());
+}
+
+const fresh = (facts) => ({
+  model: facts.name,
+  fingerprint: facts.fingerprint,
+  said: [],
+  known: {},
+  stop: startRule(facts),
+  costs: {},
+});
+
+/** Show a model: as a link has it, or afresh. */
+async function show(name, state, how) {
+  const mine = ++beginnings;
+  let facts;
+  try {
+    facts = await readModel(name);
+  } catch (error) {
+    if (mine === beginnings) failed(error, nowhere, () => show(name, state, how));
+    return;
+  }
+  if (mine !== beginnings) return;
+  if (state && state.fingerprint !== facts.fingerprint) {
+    tell("link", "This link was made with another version of the model; questions and predictions may differ now");
+  }
+  const begun = state ? { ...state, fingerprint: facts.fingerprint } : fresh(facts);
+  await begin(facts, begun, { ...how, fromLink: Boolean(state) });
+}
+
+/** Start from the address, or from the first model. */
+async function start() {
+  let models;
+  try {
+    models = await listModels();
+  } catch (error) {
+    failed(error, nowhere, start);
+    return;
+  }
+  byId("model").replaceChildren(...models.map(({ name }) => h("option", { value: name }, name)));
+  byId("model-picker").hidden = models.length < 2;
+  hush("link");
+  let state = null;
+  try {
+    state = decode(location.hash);
+    if (state && !models.some(({ name }) => name === state.model)) {
+      throw new Error(`its model ${state.model.slice(0, 80)} is not served here`);
+    }
+  } catch (error) {
+    state = null;
+    tell("link", `The link can't be read: ${error.message}. This is a fresh start`);
+  }
+  await show(state?.model ?? models[0].name, state, {});
+}
+
+startTheme(byId("theme"));
+byId("model").addEventListener("change", () => show(byId("model").value, null, { push: true }));
+byId("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  if (conversation) question.focus();
+});
+addEventListener("hashchange", start);
+start();

@@ -1,0 +1,85 @@
+// A step chart of how the prediction moved, question by question; lines differ in colour, dashes and markers.
+
+import { s } from "./dom.js";
+import { num, shortened } from "./format.js";
+
+const HEIGHT = 170;
+const NARROWEST_STEP = 26;
+const TOP = 14;
+const LEFT = 48;
+const MARKS = [
+  "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0",
+  "M-4,-4h8v8h-8z",
+  "M0,-5L5,4H-5z",
+  "M0,-5L5,0L0,5L-5,0z",
+  "M-5,-4H5L0,5z",
+];
+
+/**
+ * @param {{name: string, values: number[]}[]} lines at most five
+ * @param {string[]} steps what was asked before each value, the start first
+ * @param {{low: number, high: number, format: (x: number) => string}} axis
+ * @param {number} width of the place for it, in pixels
+ */
+export function stepChart(lines, steps, axis, width) {
+  const names = lines.map((line) => shortened(line.name, 16));
+  const right = Math.min(160, 16 + 9 * Math.max(...names.map((name) => name.length)));
+  const longest = Math.max(...steps.map((name) => shortened(name, 16).length));
+  const bottom = 16 + Math.min(76, 4.6 * longest);
+  const step = Math.max(NARROWEST_STEP, (width - LEFT - right) / steps.length);
+  const inner = step * steps.length;
+  const x = (i) => LEFT + step * i;
+  const middle = (i) => x(i + 0.5);
+  const y = (value) => TOP + HEIGHT * (1 - (value - axis.low) / (axis.high - axis.low || 1));
+  const total = { width: LEFT + inner + right, height: TOP + HEIGHT + bottom };
+  const drawing = s("svg", {
+    ...total,
+    viewBox: `0 0 ${total.width} ${total.height}`,
+    "aria-hidden": "true",
+    class: "chart",
+  });
+  for (const part of [0, 0.25, 0.5, 0.75, 1]) {
+    const value = axis.low + part * (axis.high - axis.low);
+    drawing.append(s("line", { class: "grid", x1: LEFT, x2: LEFT + inner, y1: y(value), y2: y(value) }));
+    const place = { class: "tick", x: LEFT - 7, y: y(value) + 4, "text-anchor": "end" };
+    if (part % 0.5 === 0) drawing.append(s("text", place, axis.format(value)));
+  }
+  for (const [i, name] of steps.entries()) {
+    const place = `translate(${middle(i) + 3},${TOP + HEIGHT + 14}) rotate(-38)`;
+    const label = s("text", { class: "tick", transform: place, "text-anchor": "end" }, shortened(name, 16));
+    label.append(s("title", {}, name));
+    drawing.append(label);
+  }
+  for (const [i, line] of lines.entries()) {
+    const path = line.values.map((value, k) => `${k === 0 ? `M${x(0)},` : "V"}${y(value)}H${x(k + 1)}`).join("");
+    const group = s("g", { class: `series series-${i}` }, s("path", { class: "stroke", d: path }));
+    for (const [k, value] of line.values.entries()) {
+      group.append(s("path", { class: "mark", d: MARKS[i], transform: `translate(${middle(k)},${y(value)})` }));
+    }
+    drawing.append(group);
+  }
+  const places = apart(lines.map((line) => y(line.values[line.values.length - 1])), 16, TOP, TOP + HEIGHT);
+  const end = x(steps.length) + 8;
+  for (const [i, name] of names.entries()) {
+    drawing.append(s("text", { class: `name series-${i}`, x: end, y: places[i] + 4 }, name));
+  }
+  return drawing;
+}
+
+/** Heights for labels near those wanted, at least `gap` from each other. */
+function apart(wanted, gap, low, high) {
+  const order = [...wanted.keys()].sort((a, b) => wanted[a] - wanted[b]);
+  const places = [...wanted];
+  for (const [k, i] of order.entries()) if (k) places[i] = Math.max(places[i], places[order[k - 1]] + gap);
+  const over = Math.max(0, places[order[order.length - 1]] - high);
+  for (const i of order) places[i] = Math.max(low, places[i] - over);
+  for (const [k, i] of order.entries()) if (k) places[i] = Math.max(places[i], places[order[k - 1]] + gap);
+  return places;
+}
+
+/** The range of an axis for numbers that may be anything. */
+export function rangeOf(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const room = (high - low) * 0.15 || Math.abs(high) * 0.1 || 1;
+  return { low: low - room, high: high + room, format: (x) => num(x) };
+}

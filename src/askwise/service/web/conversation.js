@@ -1,0 +1,109 @@
+// The conversation: what was said, what the API replied to each beginning of it, and changes, one at a time.
+
+import { ask } from "./api.js";
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/** Everything that the API needs to know of the first `n` things that were said. */
+function known(state, facts, n) {
+  const answers = { ...state.known };
+  const declined = [];
+  for (const { name, values } of state.said.slice(0, n)) {
+    const inputs = facts.questions.find((question) => question.name === name)?.inputs ?? [];
+    if (values === null) declined.push(name);
+    else if (inputs.length === 1 && inputs[0].name in values) answers[name] = values[inputs[0].name];
+    else answers[name] = values;
+  }
+  return { answers, declined };
+}
+
+const terms = (state) => ({ stop: state.stop, costs: Object.keys(state.costs).length ? state.costs : null });
+
+export class Conversation {
+  /**
+   * @param {any} facts all about the model
+   * @param {import("./link.js").Case} state
+   * @param {(busy: boolean) => void} onBusy
+   */
+  constructor(facts, state, onBusy) {
+    this.facts = facts;
+    this.state = state;
+    this.onBusy = onBusy;
+    /** Replies to the first 0, 1, 2, ... things that were said. @type {any[]} */
+    this.replies = [];
+    /** A question that was picked rather than suggested. @type {string|null} */
+    this.chosen = null;
+    /** Whether to go on where the rule says stop. */
+    this.goesOn = false;
+    this.closed = new AbortController();
+    this.waiting = Promise.resolve();
+    this.latest = new Map();
+  }
+
+  /** The reply to everything that was said. */
+  get now() {
+    return this.replies[this.replies.length - 1];
+  }
+
+  question(name) {
+    return this.facts.questions.find((question) => question.name === name);
+  }
+
+  /** The question to show: the picked one, the suggested one or, when going on, the first of the ranking. */
+  get shown() {
+    const open = (name) => this.now.ranking.some((candidate) => candidate.name === name);
+    if (open(this.chosen)) return this.question(this.chosen);
+    const name = this.now.question?.name ?? (this.goesOn ? this.now.ranking[0]?.name : undefined);
+    return name === undefined ? null : this.question(name);
+  }
+
+  get pricesChanged() {
+    return Object.keys(this.state.costs).length > 0;
+  }
+
+  /** The replies to a state; those that are at hand are not asked for again. */
+  async read(state) {
+    const settled = (s) => [terms(s), s.known];
+    let kept = 0;
+    if (this.replies.length && same(settled(state), settled(this.state))) {
+      while (kept < state.said.length && same(state.said[kept], this.state.said[kept])) kept += 1;
+      kept += 1;
+    }
+    const rows = [];
+    for (let n = kept; n <= state.said.length; n += 1) rows.push(known(state, this.facts, n));
+    const more = rows.length ? await ask(state.model, rows, terms(state), this.closed.signal) : [];
+    return [...this.replies.slice(0, kept), ...more];
+  }
+
+  /**
+   * Make a change once those before it are done. `make` gets the state of that moment and returns the new one, or null
+   * where there is nothing to do any more. Of changes with the same `kind` that wait, only the last is made.
+   * @returns {Promise<boolean>} whether the state has changed; a refusal is thrown, and nothing has changed
+   */
+  change(kind, make) {
+    const token = {};
+    this.latest.set(kind, token);
+    const done = this.waiting.then(async () => {
+      if (this.closed.signal.aborted || this.latest.get(kind) !== token) return false;
+      const state = make(this.state);
+      if (state === null) return false;
+      this.onBusy(true);
+      try {
+        const replies = await this.read(state);
+        if (this.closed.signal.aborted) return false;
+        this.state = state;
+        this.replies = replies;
+        return true;
+      } finally {
+        this.onBusy(false);
+      }
+    });
+    this.waiting = done.catch(() => {});
+    return done;
+  }
+
+  /** Nothing comes of what is still under way. */
+  close() {
+    this.closed.abort();
+  }
+}

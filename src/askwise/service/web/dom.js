@@ -1,0 +1,46 @@
+// Elements made from names, properties and children; data only ever becomes text.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * An element. `on...` properties are listeners, `style` is an object, true and false set or leave out an attribute.
+ * @param {string} tag
+ * @param {Object<string, any>} [properties]
+ * @param {...(Node|string|number|null|undefined|false)} children
+ */
+export function h(tag, properties = {}, ...children) {
+  return filled(document.createElement(tag), properties, children);
+}
+
+/** The same for SVG. */
+export function s(tag, properties = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), properties, children);
+}
+
+function filled(element, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "style") for (const [key, given] of Object.entries(value)) element.style.setProperty(key, given);
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** @returns {any} the element of the page with this id */
+export const byId = (id) => document.getElementById(id);
+
+/** Fill a container anew; what has the focus keeps it where it is drawn again with the same `data-key`. */
+export function refill(container, ...children) {
+  const active = document.activeElement;
+  const key = container.contains(active) ? active.dataset.key : undefined;
+  container.replaceChildren(...children.filter(Boolean));
+  if (key === undefined) return;
+  for (const element of container.querySelectorAll("[data-key]")) if (element.dataset.key === key) element.focus();
+}
+
+let made = 0;
+/** An id that no other element has. */
+export const newId = () => `id-${++made}`;

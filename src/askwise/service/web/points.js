@@ -1,0 +1,86 @@
+// Stopping rules, and the points of the model's own curves along which each can be moved.
+
+/**
+ * A measured point: the rule's number, and what it brings on rows held out.
+ * @typedef {{value: number, cost: number, groups: number, metric: number|null}} Point
+ * @typedef {{kind: string, label: string, about: string, points: Point[], rising: boolean}} RuleKind rising: a larger
+ *   number asks more
+ */
+
+const WORDS = {
+  "": ["None", "Ask everything that is open."],
+  "average-cost": ["Average cost", "Spend this much on average: more on hard cases, less on easy ones."],
+  penalty: ["Penalty", "Stop when no open question brings this much value per cost."],
+  budget: ["Budget", "Spend at most this much on the case."],
+  confidence: ["Confidence", "Stop when the prediction is this sure (entropy in nats; 0 is certain)."],
+};
+
+/** The main metric of a task: its name, and whether more of it is better. */
+export const metricOf = (facts) => (facts.task.kind === "classification" ? ["accuracy", true] : ["rmse", false]);
+
+function pointsOf(facts, kind) {
+  const [metric] = metricOf(facts);
+  const at = (record, value) => ({
+    value,
+    cost: record.mean_cost,
+    groups: record.mean_groups,
+    metric: record[metric] ?? null,
+  });
+  let points = facts.curve.filter((record) => record.rule === kind).map((record) => at(record, record.parameter));
+  if (kind === "average-cost") points = facts.frontier.map((record) => at(record, record.mean_cost));
+  if (kind === "penalty") points = facts.frontier.map((record) => at(record, record.penalty));
+  if (kind === "budget" && points.length === 0) points = facts.frontier.map((record) => at(record, record.budget));
+  const measured = points.filter((point) => typeof point.value === "number" && typeof point.cost === "number");
+  const seen = new Set();
+  return measured.sort((a, b) => a.cost - b.cost).filter((point) => !seen.has(point.value) && seen.add(point.value));
+}
+
+/**
+ * The rules that this model and these prices allow.
+ * @returns {RuleKind[]}
+ */
+export function ruleKinds(facts, pricesChanged) {
+  const worth = facts.frontier.some((record) => typeof record.penalty === "number");
+  const kinds = [""];
+  if (worth && !pricesChanged) kinds.push("average-cost");
+  if (worth) kinds.push("penalty");
+  kinds.push("budget");
+  if (facts.task.kind === "classification") kinds.push("confidence");
+  return kinds.map((kind) => {
+    const [label, about] = WORDS[kind];
+    const rising = kind === "budget" || kind === "average-cost";
+    return { kind, label, about, rising, points: kind ? pointsOf(facts, kind) : [] };
+  });
+}
+
+/** The costliest point that a number reaches; the first where it reaches none. */
+export function pointAt(rule, value) {
+  const reaches = (point) => (rule.rising ? point.value <= value : point.value >= value);
+  return Math.max(0, rule.points.findLastIndex(reaches));
+}
+
+/** Where to begin: 95 % of the way from the worst to the best of the main metric. */
+export function startPoint(facts, rule) {
+  const [, moreIsBetter] = metricOf(facts);
+  const metrics = rule.points.map((point) => point.metric).filter((metric) => metric !== null);
+  if (metrics.length === 0) return 0;
+  const ends = [Math.min(...metrics), Math.max(...metrics)];
+  const [worst, best] = moreIsBetter ? ends : ends.reverse();
+  const way = (point) => (best === worst ? 1 : (point.metric - worst) / (best - worst));
+  return Math.max(0, rule.points.findIndex((point) => point.metric !== null && way(point) >= 0.95));
+}
+
+export const ruleText = (kind, value) => (kind ? `${kind}=${value}` : null);
+
+/** @returns {{kind: string, value: number|null}|null} null where a text joins several rules */
+export function parseRule(text) {
+  if (text === null) return { kind: "", value: null };
+  const [kind, value] = text.split("=");
+  return kind in WORDS && !text.includes("|") && Number.isFinite(Number(value)) ? { kind, value: Number(value) } : null;
+}
+
+/** The rule that a new case starts with. */
+export function startRule(facts) {
+  const rule = ruleKinds(facts, false).find((one) => one.kind === "average-cost");
+  return rule?.points.length ? ruleText(rule.kind, rule.points[startPoint(facts, rule)].value) : null;
+}

@@ -1,0 +1,149 @@
+// The prediction: how likely each label is, or the number, and how it moved.
+
+import { rangeOf, stepChart } from "./chart.js";
+import { byId, h, refill } from "./dom.js";
+import { money, num, percent } from "./format.js";
+
+const MOST_LINES = 5;
+const MOST_BARS = 6;
+
+/** What a prediction says, in a few words. */
+export function predictionText(prediction, target) {
+  const { value, proba } = prediction;
+  if (proba === null) return `${target ? `${target} ` : ""}${num(value, 4)}`;
+  return `${value}, ${percent(proba[String(value)] ?? 0)}`;
+}
+
+export class PredictionView {
+  constructor() {
+    this.box = byId("prediction");
+    this.all = false;
+    this.place = h("div", { class: "chart-place" });
+    new ResizeObserver(() => this.drawChart()).observe(this.place);
+  }
+
+  update(conversation) {
+    this.conversation = conversation;
+    const { now } = conversation;
+    const { value, proba } = now.prediction;
+    const isClass = proba !== null;
+    const sure = now.entropy === null ? "" : `Uncertainty ${num(now.entropy)} nats`;
+    refill(
+      this.box,
+      h(
+        "div",
+        { class: "heading" },
+        h("h2", { id: "prediction-title" }, "Prediction so far"),
+        sure && h("span", { class: "muted", title: "entropy of the prediction; 0 is certain" }, sure),
+      ),
+      h(
+        "p",
+        { class: "headline" },
+        isClass ? String(value) : num(value, 4),
+        isClass && h("span", { class: "headline-side" }, percent(proba[String(value)] ?? 0)),
+      ),
+      isClass && this.bars(proba),
+      conversation.replies.length > 1 && h("h3", {}, "How it moved"),
+      conversation.replies.length > 1 && this.place,
+      conversation.replies.length > 1 && this.table(),
+    );
+    this.drawChart();
+  }
+
+  bars(proba) {
+    let labels = Object.entries(proba);
+    const many = labels.length > MOST_BARS;
+    if (many) labels.sort((a, b) => b[1] - a[1]);
+    const n = labels.length;
+    if (many && !this.all) labels = labels.slice(0, MOST_BARS);
+    const bar = (p) => h("div", { class: "bar", style: { width: `${100 * p}%` } });
+    const more = () => {
+      this.all = !this.all;
+      this.update(this.conversation);
+    };
+    return h(
+      "div",
+      {},
+      h(
+        "ul",
+        { class: "labels" },
+        ...labels.map(([label, p]) =>
+          h(
+            "li",
+            {},
+            h("span", { class: "label-name" }, label),
+            h("div", { class: "track", "aria-hidden": "true" }, bar(p)),
+            h("span", { class: "label-p" }, percent(p)),
+          ),
+        ),
+      ),
+      many &&
+        h(
+          "button",
+          { type: "button", class: "small", "data-key": "labels", onclick: more },
+          this.all ? "Show fewer" : `Show all ${n}`,
+        ),
+    );
+  }
+
+  /** The labels that are likeliest now, in the order of the model. */
+  lines() {
+    const { replies, now, facts } = this.conversation;
+    if (now.prediction.proba === null) {
+      return [{ name: num(now.prediction.value, 4), values: replies.map((reply) => reply.prediction.value) }];
+    }
+    const labels = Object.entries(now.prediction.proba);
+    const likely = [...labels].sort((a, b) => b[1] - a[1]).slice(0, MOST_LINES);
+    const order = (facts.task.labels ?? []).map(String);
+    const chosen = likely.map(([label]) => label).sort((a, b) => order.indexOf(a) - order.indexOf(b));
+    return chosen.map((name) => ({ name, values: replies.map((reply) => reply.prediction.proba[name]) }));
+  }
+
+  steps() {
+    const declined = (said) => (said.values === null ? `${said.name} (not had)` : said.name);
+    return ["start", ...this.conversation.state.said.map(declined)];
+  }
+
+  drawChart() {
+    const width = this.place.clientWidth;
+    if (!this.conversation || this.conversation.replies.length < 2 || !width) return;
+    const lines = this.lines();
+    const isClass = this.conversation.now.prediction.proba !== null;
+    const axis = isClass ? { low: 0, high: 1, format: (x) => `${Math.round(100 * x)} %` } : rangeOf(lines[0].values);
+    this.place.replaceChildren(stepChart(lines, this.steps(), axis, width));
+    const scrolls = this.place.scrollWidth > this.place.clientWidth;
+    this.place.toggleAttribute("tabindex", false);
+    if (scrolls) {
+      this.place.tabIndex = 0;
+      this.place.setAttribute("role", "group");
+      this.place.setAttribute("aria-label", "Chart of how the prediction moved; the same as a table below");
+      this.place.scrollLeft = this.place.scrollWidth;
+    } else {
+      this.place.removeAttribute("role");
+      this.place.removeAttribute("aria-label");
+    }
+  }
+
+  table() {
+    const { replies } = this.conversation;
+    const lines = this.lines();
+    const isClass = this.conversation.now.prediction.proba !== null;
+    const head = isClass ? lines.map((line) => line.name) : ["Prediction"];
+    const cell = (x) => h("td", {}, isClass ? percent(x) : num(x, 4));
+    const spent = (k) => h("td", {}, money(replies[k].spent));
+    const rows = this.steps().map((step, k) =>
+      h("tr", {}, h("th", { scope: "row" }, step), ...lines.map((line) => cell(line.values[k])), spent(k)),
+    );
+    const header = ["After", ...head, "Spent"].map((text) => h("th", { scope: "col" }, text));
+    return h(
+      "details",
+      { open: this.box.querySelector("details")?.open },
+      h("summary", { "data-key": "table" }, "As a table"),
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "group", "aria-label": "How the prediction moved, as a table" },
+        h("table", {}, h("thead", {}, h("tr", {}, ...header)), h("tbody", {}, ...rows)),
+      ),
+    );
+  }
+}

@@ -1,0 +1,116 @@
+// The question that pays most, or one that was picked, as a form; or why it is time to stop.
+
+import { byId, h } from "./dom.js";
+import { money, num, sentence, textOf } from "./format.js";
+import { complainAt, draw } from "./inputs.js";
+
+export class QuestionView {
+  /** @param {any} actions what the page can do */
+  constructor(actions) {
+    this.actions = actions;
+    this.box = byId("question");
+    this.drawn = [];
+    this.key = null;
+    this.error = h("p", { class: "error", role: "alert" });
+  }
+
+  /** Draw what is to be asked; a form that is being filled in stays as it is. */
+  update(conversation) {
+    const { shown, now } = conversation;
+    const key = JSON.stringify([conversation.state.model, conversation.state.said.length, shown?.name ?? null]);
+    if (shown === null) this.stopped(conversation);
+    else if (key !== this.key) this.form(conversation, shown);
+    else this.facts.replaceChildren(...this.price(conversation, shown));
+    if (shown !== null) this.top.replaceChildren(...this.kicker(shown, now, conversation));
+    this.key = key;
+  }
+
+  kicker(shown, now, conversation) {
+    if (now.stopped) return [`The rule says stop: ${now.why}`];
+    if (now.question.name === shown.name) return ["Ask next"];
+    const back = () => this.actions.choose(null);
+    const suggested = textOf(conversation.question(now.question.name));
+    return ["Your choice ", h("button", { type: "button", class: "link", onclick: back }, `Back to: ${suggested}`)];
+  }
+
+  price(conversation, shown) {
+    const worth = conversation.now.ranking.find((candidate) => candidate.name === shown.name);
+    return [
+      shown.text && h("span", { class: "tag" }, shown.name),
+      h("span", {}, "Price ", h("strong", {}, money(worth.cost))),
+      h("span", {}, "Value per cost ", h("strong", {}, num(worth.value_per_cost))),
+    ].filter(Boolean);
+  }
+
+  form(conversation, shown) {
+    const alone = shown.inputs.length === 1;
+    this.drawn = shown.inputs.map((input) => draw(input, { alone, nothing: alone ? undefined : "Can't be had" }));
+    this.error.textContent = "";
+    this.top = h("p", { class: "kicker" });
+    this.facts = h("p", { class: "facts" }, ...this.price(conversation, shown));
+    const help = shown.help || (alone && shown.inputs[0].help);
+    const decline = () => this.actions.decline(shown.name);
+    const submit = (event) => {
+      event.preventDefault();
+      this.submit(shown);
+    };
+    this.box.replaceChildren(
+      this.top,
+      h("h2", { id: "question-title", tabindex: "-1" }, textOf(shown)),
+      this.facts,
+      ...(help ? [h("p", { class: "help" }, help)] : []),
+      h(
+        "form",
+        { novalidate: true, onsubmit: submit, autocomplete: "off" },
+        ...this.drawn.map((field) => field.element),
+        !alone && h("p", { class: "hint" }, "A single value may be left empty."),
+        this.error,
+        h(
+          "div",
+          { class: "row" },
+          h("button", { type: "submit", class: "primary big" }, "Answer"),
+          h("button", { type: "button", class: "big", onclick: decline }, "Can't be had"),
+        ),
+      ),
+    );
+  }
+
+  stopped(conversation) {
+    const { now } = conversation;
+    const first = now.ranking[0];
+    this.drawn = [];
+    this.box.replaceChildren(
+      h("p", { class: "kicker" }, "Done asking"),
+      h("h2", { id: "question-title", tabindex: "-1" }, "Time to stop"),
+      h("p", { class: "help" }, sentence(now.why ?? "nothing more is asked")),
+      h(
+        "div",
+        { class: "row" },
+        first && h("button", { type: "button", class: "primary big", onclick: this.actions.goOn }, "Go on asking"),
+        h("button", { type: "button", class: "big", onclick: this.actions.restart }, "Start again"),
+      ),
+    );
+  }
+
+  submit(shown) {
+    const values = Object.fromEntries(this.drawn.map((field) => [field.name, field.read()]));
+    if (Object.values(values).every((value) => value === null)) {
+      const what = this.drawn.length === 1 ? "Give an answer" : "Fill in at least one value";
+      this.complain(`${what}, or say that it can't be had.`);
+      if (this.drawn.length > 1) this.drawn[0].focus();
+    } else {
+      this.actions.answer(shown.name, values);
+    }
+  }
+
+  /** Show a message at the input it is about, "" none. */
+  complain(message) {
+    this.error.textContent = complainAt(this.drawn, message);
+  }
+
+  /** Move the focus to where one goes on. */
+  focus() {
+    if (this.drawn.length) this.drawn[0].focus();
+    else byId("question-title").focus();
+  }
+}

@@ -1,0 +1,160 @@
+// Every open question as a bar of value per cost, with a price that can be changed.
+
+import { byId, h, newId, refill } from "./dom.js";
+import { money, num, plural, typedNumber } from "./format.js";
+
+const FIRST = 12;
+
+export class RankingView {
+  constructor(actions) {
+    this.actions = actions;
+    this.box = byId("ranking");
+    this.all = false;
+    /** The question whose price is being changed. @type {string|null} */
+    this.editing = null;
+    this.message = "";
+  }
+
+  update(conversation) {
+    this.conversation = conversation;
+    const { now, pricesChanged } = conversation;
+    const ranking = now.ranking;
+    const penalty = typeof now.penalty === "number" ? now.penalty : null;
+    const most = Math.max(...ranking.map((candidate) => candidate.value_per_cost), penalty ?? 0);
+    const shown = this.all ? ranking : ranking.slice(0, FIRST);
+    const more = () => {
+      this.all = !this.all;
+      this.update(conversation);
+    };
+    refill(
+      this.box,
+      h(
+        "div",
+        { class: "heading" },
+        h("h2", { id: "ranking-title", tabindex: "-1" }, "Open questions"),
+        h("span", { class: "muted" }, ranking.length ? "best value per cost first" : "none is left"),
+      ),
+      penalty !== null &&
+        ranking.length > 0 &&
+        h("p", { class: "hint key" }, h("span", { class: "key-line" }), `Worth asking from ${num(penalty)} on`),
+      h("ol", { class: "ranking" }, ...shown.map((candidate) => this.item(candidate, most, penalty))),
+      ranking.length > FIRST &&
+        h(
+          "button",
+          { type: "button", "data-key": "more", onclick: more, "aria-expanded": String(this.all) },
+          this.all ? `Show the first ${FIRST}` : `Show all ${ranking.length}`,
+        ),
+      pricesChanged &&
+        h(
+          "div",
+          { class: "row prices" },
+          h("span", { class: "muted" }, plural(Object.keys(conversation.state.costs).length, "price"), " changed"),
+          h("button", { type: "button", "data-key": "reset", onclick: this.actions.resetPrices }, "Prices as trained"),
+        ),
+    );
+  }
+
+  item(candidate, most, penalty) {
+    const { name, value, cost, value_per_cost: worth } = candidate;
+    const facts = this.conversation.question(name);
+    const dim = penalty !== null && worth < penalty;
+    const along = (x) => `${most > 0 ? Math.max(0, Math.min(100, (100 * x) / most)) : 0}%`;
+    const isShown = this.conversation.shown?.name === name;
+    return h(
+      "li",
+      { class: dim ? "dim" : null },
+      h(
+        "div",
+        { class: "rank-top" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "rank-name",
+            "data-key": `pick ${name}`,
+            "aria-current": isShown ? "true" : null,
+            onclick: () => this.actions.choose(name),
+          },
+          name,
+          h("span", { class: "hidden" }, isShown ? "shown now" : "answer this one"),
+        ),
+        h("span", { class: "rank-worth" }, h("span", { class: "hidden" }, "value per cost "), num(worth)),
+      ),
+      facts.text && h("p", { class: "rank-text" }, facts.text),
+      h(
+        "div",
+        { class: "track", "aria-hidden": "true" },
+        h("div", { class: "bar", style: { width: along(worth) } }),
+        penalty !== null && h("div", { class: "line", style: { left: along(penalty) } }),
+      ),
+      h(
+        "div",
+        { class: "rank-facts" },
+        h("span", {}, `value ${num(value)}`),
+        this.editing === name ? this.priceForm(name, cost) : this.priceButton(name, cost),
+      ),
+    );
+  }
+
+  priceButton(name, cost) {
+    const edit = () => {
+      this.editing = name;
+      this.typed = undefined;
+      this.message = "";
+      this.update(this.conversation);
+      this.field.focus();
+      this.field.select();
+    };
+    const changed = name in this.conversation.state.costs;
+    return h(
+      "button",
+      { type: "button", class: changed ? "price changed" : "price", "data-key": `price ${name}`, onclick: edit },
+      `price ${money(cost)}`,
+      h("span", { class: "hidden" }, `${changed ? "changed; " : ""}change the price of ${name}`),
+    );
+  }
+
+  priceForm(name, cost) {
+    const id = newId();
+    this.field = h("input", {
+      id,
+      type: "text",
+      inputmode: "decimal",
+      value: this.typed ?? String(cost),
+      "data-key": `field ${name}`,
+      "aria-describedby": `${id}-error`,
+      "aria-invalid": this.message ? "true" : null,
+      onkeydown: (event) => event.key === "Escape" && this.stopEditing(name),
+    });
+    const submit = (event) => {
+      event.preventDefault();
+      this.typed = this.field.value.trim();
+      this.actions.setPrice(name, typedNumber(this.typed));
+    };
+    return h(
+      "form",
+      { class: "price-form", novalidate: true, autocomplete: "off", onsubmit: submit },
+      h("label", { for: id }, "price", h("span", { class: "hidden" }, ` of ${name}`)),
+      this.field,
+      h("button", { type: "submit", class: "small" }, "Set"),
+      h("button", { type: "button", class: "small quiet", onclick: () => this.stopEditing(name) }, "Cancel"),
+      h("p", { class: "error", id: `${id}-error`, role: "alert" }, this.message),
+    );
+  }
+
+  /** Close the price field; the focus goes back to the button that opened it. */
+  stopEditing(name) {
+    this.editing = null;
+    this.message = "";
+    this.update(this.conversation);
+    const buttons = [...this.box.querySelectorAll("button.price")];
+    buttons.find((button) => button.dataset.key === `price ${name}`)?.focus();
+  }
+
+  complain(message) {
+    if (!message) return;
+    this.message = message;
+    this.update(this.conversation);
+    this.field?.focus();
+  }
+}

@@ -1,0 +1,190 @@
+// When to stop: a choice of rules, a slider along what was measured, and what to expect at each point.
+
+import { byId, h, newId } from "./dom.js";
+import { money, num, percent, typedNumber } from "./format.js";
+import { metricOf, parseRule, pointAt, ruleKinds, ruleText, startPoint } from "./points.js";
+
+const PAUSE = 150;
+
+export class RuleView {
+  constructor(actions) {
+    this.actions = actions;
+    this.box = byId("rule");
+    this.key = null;
+  }
+
+  update(conversation) {
+    const { facts, state, pricesChanged, now } = conversation;
+    this.facts = facts;
+    this.pricesChanged = pricesChanged;
+    const key = JSON.stringify([state.model, pricesChanged]);
+    if (key !== this.key) this.build(facts, pricesChanged);
+    this.key = key;
+    this.notes.replaceChildren(...now.notes.map((note) => h("p", { class: "remark" }, note)));
+    // While the slider moves, the hand is ahead of the replies.
+    if (this.hand !== undefined && this.hand !== state.stop) return;
+    this.release();
+    this.show(state.stop);
+  }
+
+  build(facts, pricesChanged) {
+    this.rules = ruleKinds(facts, pricesChanged);
+    const name = newId();
+    this.radios = this.rules.map((rule, i) =>
+      h("input", { type: "radio", name, id: `${name}-${i}`, onchange: () => this.pick(rule) }),
+    );
+    this.about = h("p", { class: "hint" });
+    this.controls = h("div", { class: "rule-controls" });
+    this.expected = h("div", { class: "expected" });
+    this.error = h("p", { class: "error", role: "alert" });
+    this.notes = h("div", { role: "status" });
+    this.box.replaceChildren(
+      h("h2", { id: "rule-title" }, "When to stop"),
+      h(
+        "fieldset",
+        { class: "rules" },
+        h("legend", { class: "hidden" }, "Stopping rule"),
+        ...this.rules.map((rule, i) =>
+          h("label", { class: "pill", for: `${name}-${i}` }, this.radios[i], h("span", {}, this.labelOf(rule))),
+        ),
+      ),
+      this.about,
+      this.controls,
+      this.error,
+      this.notes,
+      this.expected,
+    );
+  }
+
+  /** Without a rule of the page's, the one a model was trained with holds. */
+  labelOf(rule) {
+    return rule.kind === "" && this.facts.settings?.stop ? "As trained" : rule.label;
+  }
+
+  /** Show the rule that holds. */
+  show(stop) {
+    const parsed = parseRule(stop);
+    const rule = parsed && this.rules.find((one) => one.kind === parsed.kind);
+    for (const [i, radio] of this.radios.entries()) radio.checked = this.rules[i] === rule;
+    if (!rule) {
+      this.draw({ kind: "", points: [], about: `The rule of the link: ${stop}` }, null);
+      return;
+    }
+    this.draw(rule, parsed.value);
+  }
+
+  /** Draw the controls of a rule; those that are there already are only moved. */
+  draw(rule, value) {
+    this.about.textContent =
+      rule.kind === "" && this.facts.settings?.stop ? "Stop by the rule that the model was trained with." : rule.about;
+    if (this.drawn !== rule) this.drawControls(rule);
+    this.drawn = rule;
+    if (rule.kind === "") return this.expect(null, null);
+    const place = rule.points.length ? pointAt(rule, value) : null;
+    this.move(rule, value, place);
+  }
+
+  drawControls(rule) {
+    this.controls.replaceChildren();
+    if (rule.kind === "") return;
+    const id = newId();
+    const last = rule.points.length - 1;
+    this.slider = h("input", {
+      type: "range",
+      min: "0",
+      max: String(Math.max(last, 0)),
+      step: "1",
+      "aria-label": `${rule.label}, along what was measured`,
+      oninput: () => {
+        const place = Number(this.slider.value);
+        this.move(rule, rule.points[place].value, place);
+        this.later(rule, rule.points[place].value);
+      },
+    });
+    this.field = h("input", { id, type: "text", inputmode: "decimal", autocomplete: "off", class: "exact" });
+    const submit = (event) => {
+      event?.preventDefault();
+      const typed = this.field.value.trim();
+      if (typed === "" || typed === this.written) return;
+      this.written = typed;
+      this.actions.setStop(ruleText(rule.kind, typedNumber(typed)));
+    };
+    this.field.addEventListener("change", () => submit());
+    this.controls.append(
+      last > 0 ? h("div", { class: "slider" }, this.slider, h("span", {}, "ask less"), h("span", {}, "ask more")) : "",
+      h(
+        "form",
+        { class: "exact-form", novalidate: true, onsubmit: submit },
+        h("label", { for: id }, rule.label),
+        this.field,
+      ),
+    );
+  }
+
+  move(rule, value, place) {
+    if (place !== null) {
+      this.slider.value = String(place);
+      const point = rule.points[place];
+      const said = this.measures(point).map(([name, figure]) => `${name} ${figure}`).join(", ");
+      this.slider.setAttribute("aria-valuetext", `${num(point.value)}; ${said}`);
+    }
+    this.written = value === null ? "" : num(value, 5).replaceAll(",", "");
+    this.field.value = this.written;
+    this.expect(rule, place === null ? null : rule.points[place], value);
+  }
+
+  /** What a point brings: names and figures. */
+  measures(point) {
+    const found = [
+      ["Average cost", money(point.cost)],
+      ["Questions", num(point.groups)],
+    ];
+    const [metric] = metricOf(this.facts);
+    if (point.metric !== null && metric === "accuracy") found.push(["Accuracy", percent(point.metric)]);
+    if (point.metric !== null && metric === "rmse") found.push(["RMSE", num(point.metric, 4)]);
+    return found;
+  }
+
+  expect(rule, point, value) {
+    this.expected.hidden = point === null || this.pricesChanged;
+    if (this.expected.hidden) return;
+    const rows = this.facts.card?.rows_validated;
+    const exact = value === point.value;
+    this.expected.replaceChildren(
+      h(
+        "dl",
+        { class: "tiles" },
+        ...this.measures(point).map(([name, figure]) => h("div", {}, h("dt", {}, name), h("dd", {}, figure))),
+      ),
+      h(
+        "p",
+        { class: "hint" },
+        `Expected, as measured ${rows ? `on ${rows} rows held out` : "on rows held out"}` +
+          (exact ? "" : ` at the nearest measured point, ${rule.label.toLowerCase()} ${num(point.value)}`),
+      ),
+    );
+  }
+
+  pick(rule) {
+    const value = rule.points.length ? rule.points[startPoint(this.facts, rule)].value : null;
+    this.draw(rule, value);
+    if (rule.kind === "" || value !== null) this.actions.setStop(ruleText(rule.kind, value));
+    else this.field.focus();
+  }
+
+  later(rule, value) {
+    clearTimeout(this.timer);
+    this.hand = ruleText(rule.kind, value);
+    this.timer = setTimeout(() => this.actions.setStop(this.hand), PAUSE);
+  }
+
+  /** The slider follows the state again. */
+  release() {
+    this.hand = undefined;
+  }
+
+  complain(message) {
+    if (this.error) this.error.textContent = message;
+    if (this.field) this.field.setAttribute("aria-invalid", String(Boolean(message)));
+  }
+}

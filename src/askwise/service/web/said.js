@@ -1,0 +1,99 @@
+// What was said so far, in order: take one back, start again, keep the record, copy the link.
+
+import { byId, h, refill } from "./dom.js";
+import { answerText, money } from "./format.js";
+import { announce } from "./messages.js";
+import { recordCsv, recordJson, save, steps } from "./record.js";
+
+export class SaidView {
+  constructor(actions) {
+    this.actions = actions;
+    this.box = byId("said");
+    const name = "Link to this state";
+    this.link = h("input", { type: "text", readonly: true, class: "link-field", "aria-label": name, hidden: true });
+  }
+
+  update(conversation) {
+    this.conversation = conversation;
+    this.link.hidden = true;
+    const all = steps(conversation);
+    refill(
+      this.box,
+      h(
+        "div",
+        { class: "heading" },
+        h("h2", { id: "said-title" }, "Said so far"),
+        h(
+          "div",
+          { class: "row" },
+          all.length > 0 && this.tool("Undo", this.actions.undo),
+          this.tool("Start again", this.actions.restart),
+        ),
+      ),
+      all.length === 0 && h("p", { class: "muted" }, "Nothing yet. The first answer will appear here."),
+      all.length > 0 && h("ol", { class: "said" }, ...all.map((step, k) => this.item(step, k))),
+      h(
+        "div",
+        { class: "row tools" },
+        this.tool("Copy link", () => this.copy()),
+        all.length > 0 && this.tool("Record as JSON", () => this.keep("json", "application/json", recordJson)),
+        all.length > 0 && this.tool("Record as CSV", () => this.keep("csv", "text/csv;charset=utf-8", recordCsv)),
+      ),
+      this.link,
+      h("p", { class: "hint" }, "The link holds every answer in itself and is never sent to a server by this page."),
+    );
+  }
+
+  tool(label, run) {
+    return h("button", { type: "button", class: "small", "data-key": label, onclick: run }, label);
+  }
+
+  item(step, k) {
+    const facts = this.conversation.question(step.question);
+    const inputs = facts?.inputs ?? [];
+    const unit = (name) => inputs.find((input) => input.name === name)?.unit ?? "";
+    const given = Object.entries(step.answer ?? {}).map(([name, value]) => [name, answerText(value, unit(name))]);
+    let answer = h("em", {}, "can't be had");
+    if (given.length === 1) answer = given[0][1];
+    if (given.length > 1) answer = h("ul", {}, ...given.map(([name, text]) => h("li", {}, `${name}: ${text}`)));
+    const remove = () => this.actions.remove(k);
+    return h(
+      "li",
+      {},
+      h(
+        "div",
+        { class: "said-what" },
+        h("span", { class: "said-name" }, step.question),
+        h("span", { class: "said-answer" }, answer),
+      ),
+      h("span", { class: "said-price" }, step.answer === null ? "not paid" : `paid ${money(step.price)}`),
+      h(
+        "button",
+        { type: "button", class: "icon", "data-key": `remove ${k}`, title: "Take this back", onclick: remove },
+        h("span", { "aria-hidden": "true" }, "×"),
+        h("span", { class: "hidden" }, `Take back ${step.question}`),
+      ),
+    );
+  }
+
+  keep(ending, type, record) {
+    const model = this.conversation.facts.name.replace(/[^\w.-]+/g, "_");
+    save(`askwise-${model}-${new Date().toISOString().slice(0, 10)}.${ending}`, type, record(this.conversation));
+  }
+
+  async copy() {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      announce("The link was copied.");
+      const button = [...this.box.querySelectorAll("button")].find((one) => one.dataset.key === "Copy link");
+      button.textContent = "Copied";
+      setTimeout(() => (button.textContent = "Copy link"), 1500);
+    } catch {
+      // Not allowed here: then it is shown, to be copied by hand.
+      this.link.value = location.href;
+      this.link.hidden = false;
+      this.link.focus();
+      this.link.select();
+    }
+  }
+}

@@ -1,0 +1,137 @@
+"""A browser, and the page as somebody sees it who answers questions there."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import re
+import shutil
+from importlib.resources import files
+
+from playwright.sync_api import expect, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+# A refused request is told in the console by the browser itself, and on the page by the page.
+EXPECTED = re.compile(r"Failed to load resource: the server responded with a status of 4\d\d")
+
+
+@contextlib.contextmanager
+def a_browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Person:
+    """Somebody in front of the page. Keeps what the browser asked for, and what went wrong in it."""
+
+    def __init__(self, browser, url, hash="", **context):
+        self.url = url
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(8000)
+        self.requests, self.troubles = [], []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
+        self.page.goto(url + hash)
+
+    def _hear(self, message):
+        if message.type in ("error", "warning") and not EXPECTED.search(message.text):
+            self.troubles.append(message.text)
+
+    def part(self, name):
+        return self.page.locator(f"#{name}")
+
+    def button(self, name, part="page", exact=True):
+        return self.part(part).get_by_role("button", name=name, exact=exact)
+
+    def settle(self, model=None):
+        """Wait until there is a reply to everything that was done."""
+        if model is not None:
+            expect(self.part("about")).to_contain_text(f"Model {model} ")
+        expect(self.part("page")).to_have_attribute("aria-busy", "false")
+        return self
+
+    def show(self, model):
+        self.settle()
+        self.page.get_by_label("Model").select_option(model)
+        return self.settle(model)
+
+    @property
+    def state(self):
+        """What the link holds."""
+        text = self.page.evaluate("location.hash").removeprefix("#")
+        return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+
+    @property
+    def asked(self):
+        """The name of the question that is shown, None where it is time to stop."""
+        name = self.part("ranking").locator("[aria-current]")
+        return name.evaluate("button => button.firstChild.data") if name.count() else None
+
+    @property
+    def ranking(self):
+        return self.part("ranking").locator(".rank-name").evaluate_all("all => all.map((one) => one.firstChild.data)")
+
+    @property
+    def said(self):
+        return self.part("said").locator(".said-name").all_inner_texts()
+
+    @property
+    def seen(self):
+        """All that shows where things are: figures, prediction, ranking, what was said."""
+        return [self.part(name).inner_text() for name in ("stats", "prediction", "ranking", "said")]
+
+    def ask_everything(self):
+        """Have no rule stop the questions."""
+        self.page.get_by_label("None").check()
+        expect(self.part("ranking").locator(".line")).to_have_count(0)
+        return self.settle()
+
+    def pick(self, name):
+        """Choose a question from the ranking."""
+        self.part("ranking").locator(".rank-name").filter(has_text=name).click()
+
+    def fill(self, inputs, values):
+        """Enter values by the names of inputs, as the model describes them; None is left as it is."""
+        form = self.part("question")
+        for facts in inputs:
+            value, label = values.get(facts["name"]), facts["text"] or facts["name"]
+            if value is None:
+                continue
+            if facts["kind"] == "number":
+                form.get_by_label(label, exact=True).fill(str(value))
+            elif facts["choices"] and len(facts["choices"]) > 6:
+                form.get_by_label(label, exact=True).select_option(label=value)
+            else:
+                shown = {True: "Yes", False: "No"}.get(value, value) if facts["kind"] == "boolean" else value
+                form.get_by_role("group", name=label, exact=True).get_by_label(shown, exact=True).check()
+
+    def answer(self, inputs, values):
+        n = len(self.said)
+        self.fill(inputs, values)
+        self.button("Answer", "question").click()
+        expect(self.part("said").locator(".said-name")).to_have_count(n + 1)
+        self.settle()
+
+    def decline(self):
+        n = len(self.said)
+        self.button("Can't be had", "question").click()
+        expect(self.part("said").locator(".said-name")).to_have_count(n + 1)
+        self.settle()
+
+    def violations(self):
+        """What axe finds against WCAG 2, levels A and AA, as short lines."""
+        self.page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
+        tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+        found = self.page.evaluate("(tags) => axe.run({runOnly: {type: 'tag', values: tags}})", tags)
+        return [f"{v['id']}: {v['nodes'][0]['html'][:160]}" for v in found["violations"]]
+
+    def leave(self):
+        self.context.close()
+        assert self.troubles == []
+        assert [url for url in self.requests if not url.startswith((self.url, "blob:"))] == []

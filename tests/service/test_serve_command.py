@@ -1,0 +1,84 @@
+"""`askwise serve` and `askwise demo --serve` as a person starts them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from serving import COMMAND, Client, started
+
+DEMO = [*COMMAND[:-1], "demo", "--serve", "--json", "--port", "0"]
+FAST = ["--hidden", "8", "--epochs", "2", "--pretrain-epochs", "2"]
+
+
+def models_of(command):
+    """What a command serves, and what it prints first."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        facts = json.loads(process.stdout.readline())
+        port = int(facts["url"].split(":")[2].strip("/"))
+        return facts, Client(port).get("/v1/models").facts["models"]
+    finally:
+        process.kill()
+        process.wait(20)
+        process.stdout.close()
+
+
+def test_the_demo_trains_where_there_is_no_model_and_serves_it(tmp_path):
+    facts, models = models_of([*DEMO, "--data", "wine", "--out", str(tmp_path), *FAST])
+    assert facts["models"] == [model["name"] for model in models] == ["wine"]
+    assert (tmp_path / "wine.askwise").exists()
+
+
+def test_the_demo_serves_the_model_that_is_there(model_file, tmp_path):
+    shutil.copy(model_file, tmp_path / "breast-cancer.askwise")
+    _, models = models_of([*DEMO, "--out", str(tmp_path)])
+    assert models[0]["target"] is None
+    assert [path.name for path in tmp_path.iterdir()] == ["breast-cancer.askwise"]
+
+
+def test_models_are_served_under_the_names_of_their_files(model_file, tmp_path):
+    shutil.copy(model_file, tmp_path / "a second heart.v2.askwise")
+    with started(model_file, tmp_path / "a second heart.v2.askwise") as service:
+        names = [model["name"] for model in service.client.get("/v1/models").facts["models"]]
+        assert names == ["heart", "a second heart.v2"]
+        assert service.client.get("/v1/models/a%20second%20heart.v2").facts["name"] == "a second heart.v2"
+
+
+def test_a_server_that_is_told_to_end_ends_in_good_order(model_file, tmp_path):
+    with started(model_file, "--journal", f"sqlite:///{tmp_path / 'j.db'}") as service:
+        assert service.client.post("/v1/models/heart/sessions").status == 201
+        assert service.end() in (0, -15)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--host", "0.0.0.0"], "a token is needed: --token-file FILE"),
+        (["--host", "no.such.host.invalid"], "there is no such address"),
+        (["--token-file", "{folder}/short"], "at least 16"),
+        (["--token-file", "{folder}/none"], "none"),
+        (["--journal", "nonsense"], "address can't be read; give sqlite:///journal.db"),
+        (["--journal", "sqlite://"], "would be forgotten"),
+        (["--journal", "sqlite:////no/such/folder/j.db"], "can't be opened"),
+        (["{model}"], "two model files are called 'heart'"),
+        (["{folder}/missing.askwise"], "there is no model file"),
+    ],
+)
+def test_what_can_not_be_served_is_told_in_a_line(model_file, tmp_path, arguments, words):
+    (tmp_path / "short").write_text("secret")
+    given = [part.format(folder=tmp_path, model=model_file) for part in arguments]
+    done = subprocess.run([*COMMAND, str(model_file), *given], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_told(model_file):
+    with started(model_file) as service:
+        taken = [*COMMAND, str(model_file), "--port", str(service.client.port)]
+        done = subprocess.run(taken, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "choose another --port" in done.stderr
