@@ -536,3 +536,33 @@ def test_a_session_without_a_rule_uses_the_estimators(cases, fast):
     assert model.session().reason == "budget"
     assert Session.from_answers(model, {}).reason == "budget"
     assert Session(model.model_).reason is None
+
+
+def test_what_is_wrong_does_not_depend_on_the_order_it_was_given_in(clinic):
+    """A column beside its panel, in two orders: refused alike."""
+    given = [{"rate": 140, "exercise test": {"pain": "none"}}, {"exercise test": {"rate": 5}, "rate": None}]
+    for answers in given:
+        for order in (answers, dict(reversed(answers.items()))):
+            with pytest.raises(AskwiseError, match="'rate' is given twice") as refused:
+                Session.from_answers(clinic, order)
+            assert refused.value.about == "rate"
+
+
+def test_a_history_told_to_another_session_means_the_same(clinic):
+    first = clinic.session()
+    first.tell("rate", 140)
+    first.tell("pain", "none")
+    first.decline("scan")
+    second = clinic.session()
+    for event in first.history:
+        second.hear(event)
+    assert (second.answers, second.declined, second.spent) == (first.answers, first.declined, first.spent)
+
+
+def test_that_a_column_can_not_be_had_is_told_once(clinic):
+    session = clinic.session()
+    session.tell("age", None)
+    with pytest.raises(AskwiseError, match="known already"):
+        session.tell("age", None)
+    session.tell("age", 50)
+    assert session.answers == {"age": 50.0}

@@ -371,3 +371,24 @@ def test_run_async_refuses_what_returns_no_awaitable(clinic):
 def test_acquire_must_be_a_function(clinic, way):
     with pytest.raises(AskwiseError, match="acquire takes a function of a question, was given"):
         way(clinic.session(), GOOD)
+
+
+def test_a_cancelled_source_counts_as_not_available_and_a_cancelled_run_ends(clinic):
+    async def source(question):
+        if question.name == "scan":
+            inner = asyncio.create_task(asyncio.sleep(10))
+            inner.cancel()
+            await inner
+        return
+
+    async def run():
+        session = clinic.session()
+        await session.run_async(source)
+        assert session.failures["scan"].endswith("CancelledError")
+        waiting = asyncio.create_task(clinic.session().run_async(lambda _: asyncio.sleep(10)))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(run())

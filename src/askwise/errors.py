@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 
 class AskwiseError(ValueError):
-    """A mistake in what was given: the message says what is allowed."""
+    """A mistake in what was given: the message says what is allowed, `about` which name it is about, if any."""
+
+    about: str | None = None
 
 
 class BundleError(AskwiseError):

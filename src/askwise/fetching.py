@@ -86,12 +86,22 @@ async def fetch_async(acquire: Callable[[Asked], Awaitable[Any]], question: Aske
         if inspect.isawaitable(awaited):
             async with clock:
                 value = await awaited
+    except asyncio.CancelledError as error:
+        # Somebody wants this to end, or only what was awaited was cancelled.
+        if _is_cancelled():
+            raise
+        return Fetched(failure=in_one_line(error))
     except Exception as error:
         return _too_late(limit) if clock.expired() else Fetched(failure=in_one_line(error))
     if not inspect.isawaitable(awaited):
         raise wrong_way(awaits=True)
     # One that answers although it was cancelled is late too.
     return _too_late(limit) if clock.expired() else Fetched(value)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _too_late(limit: float | None) -> Fetched:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from askwise.data.table import Column
 from askwise.description import question_facts
 from askwise.session import Session
 
@@ -32,7 +33,8 @@ def prediction_facts(session: Session) -> dict[str, Any]:
 def session_facts(session: Session) -> dict[str, Any]:
     """Everything a session knows now. It depends on what was said, never on the order in which it was said."""
     schema, question = session.model.schema, session.ask()
-    said, declined = session.answers, set(session.declined)
+    given, declined = session.answers, set(session.declined)
+    said = {column.name: given[column.name] for column in schema.columns if column.name in given}
     asked = None
     if question is not None:
         worth = {"value": question.value, "value_per_cost": question.value_per_cost}
@@ -46,6 +48,11 @@ def session_facts(session: Session) -> dict[str, Any]:
         "stopped": question is None,
         "reason": session.reason,
         "why": None if session.reason is None else in_words(session.reason),
-        "answers": {name: said[name] for name in schema.column_names if name in said},
+        "answers": said,
         "declined": [name for name in schema.space.names if name in declined],
+        "notes": [_remark(c, said[c.name]) for c in schema.columns if c.name in said and c.is_outside(said[c.name])],
     }
+
+
+def _remark(column: Column, value: float) -> str:
+    return f"{column.name!r} is {value:g}, outside what was seen in training, {column.low:g} to {column.high:g}"

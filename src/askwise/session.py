@@ -145,8 +145,11 @@ class Session:
     ) -> Session:
         """The session in which all this was said, in any order; answers are keyed by column or group."""
         session = cls(model, stop, costs)
-        for name, value in answers.items():
-            session.tell(name, value)
+        # In an order of their own, so that what is wrong is told alike in whichever order it was given.
+        heard = {name: session._heard(name, answers[name]) for name in sorted(answers)}
+        _check_once(heard)
+        for name in answers:
+            session.hear(heard[name])
         for name in declined:
             session.decline(name)
         return session
@@ -167,14 +170,20 @@ class Session:
 
         A group of several columns takes a mapping of column to value.
         """
-        self._add(self._heard(name, value))
+        self.hear(self._heard(name, value))
 
     def decline(self, name: str, why: str | None = None) -> None:
         """A group that can't be had: it is not asked again and costs nothing. `failures` keeps why, where given."""
         group = self.model.schema.group_of(name)
         if group is None:
             raise AskwiseError(f"{name!r} is free: it is never asked, so it can't be declined; leave it out")
-        self._add(Event(name, group, {}, declined=True, why=why))
+        self.hear(Event(name, group, {}, declined=True, why=why))
+
+    def hear(self, event: Event) -> None:
+        """Take in an event as another session's `history` has it: told to this model, it means the same."""
+        self._check_open(event)
+        self._events.append(event)
+        self._take_in(event)
 
     def undo(self) -> str:
         """Take the last answer or refusal back; returns what it was about."""
@@ -294,6 +303,13 @@ class Session:
 
     def _heard(self, name: str, value: Any) -> Event:
         """What a telling means: which group, and which columns have which values."""
+        try:
+            return self._meant(name, value)
+        except AskwiseError as error:
+            error.about = name
+            raise
+
+    def _meant(self, name: str, value: Any) -> Event:
         schema = self.model.schema
         group = schema.group_of(name)
         value = None if is_missing(value) else value
@@ -325,18 +341,15 @@ class Session:
 
     def _check_open(self, event: Event) -> None:
         if event.group is not None and self._groups.get(event.group) is False:
-            raise AskwiseError(f"{event.name!r} is not open: it was declined; undo() that first")
+            raise _about(event.name, f"{event.name!r} is not open: it was declined; undo() that first")
         twice = any(self._said.get(column) is not None for column in event.answers)
         # A panel told column by column is one purchase: further columns of it may follow.
         by_column = len(event.answers) == 1
-        if twice or (event.group in self._groups and not by_column):
+        says_nothing = by_column and all(v is None and c in self._said for c, v in event.answers.items())
+        if twice or says_nothing or (event.group in self._groups and not by_column):
             still = [n for n in self.model.schema.space.names if n not in self._groups]
-            raise AskwiseError(f"{event.name!r} is not open: it is known already; open: {listed(still) or 'nothing'}")
-
-    def _add(self, event: Event) -> None:
-        self._check_open(event)
-        self._events.append(event)
-        self._take_in(event)
+            known = f"{event.name!r} is not open: it is known already; open: {listed(still) or 'nothing'}"
+            raise _about(event.name, known)
 
     def _replay(self) -> None:
         """Derive the state from what was given and said."""
@@ -368,3 +381,23 @@ class Session:
         self._row.settle(group, known)
         if known:
             self._paid.append(self._costs[self.model.schema.space.position[group]])
+
+
+def _check_once(heard: Mapping[str, Event]) -> None:
+    """Raise where a column is given by its own name and with its panel: which one is meant can't be known."""
+    given_as: dict[str, str] = {}
+    for name, event in heard.items():
+        for column in event.answers:
+            if column in given_as:
+                twice = (
+                    f"{column!r} is given twice, as {given_as[column]!r} and as {name!r}; give the columns of a panel "
+                    "one by one, or all of them together under the panel's name"
+                )
+                raise _about(column, twice)
+            given_as[column] = name
+
+
+def _about(name: str, message: str) -> AskwiseError:
+    error = AskwiseError(message)
+    error.about = name
+    return error

@@ -52,14 +52,14 @@ class Rule:
         return self
 
 
-def _number(rule: str, what: str, value: object) -> None:
+def _number(what: str, value: object) -> None:
     try:
         fits = isinstance(value, (int, float, np.integer, np.floating)) and float(value) >= 0
     except OverflowError:
         # A whole number that no float can hold.
         fits = False
     if not fits or isinstance(value, bool):
-        raise AskwiseError(f"{rule}({what}) takes a number of at least 0, was given {shortened(value)}")
+        raise AskwiseError(f"{what} takes a number of at least 0, was given {shortened(value)}")
 
 
 def _text(value: float) -> str:
@@ -76,7 +76,7 @@ class Budget(Rule):
     name: ClassVar[str] = "budget"
 
     def __post_init__(self) -> None:
-        _number("Budget", "k", self.k)
+        _number("a budget", self.k)
 
     def __str__(self) -> str:
         return f"budget={_text(self.k)}"
@@ -101,7 +101,7 @@ class Confidence(Rule):
     name: ClassVar[str] = "confidence"
 
     def __post_init__(self) -> None:
-        _number("Confidence", "m", self.m)
+        _number("a confidence", self.m)
 
     def __str__(self) -> str:
         return f"confidence={_text(self.m)}"
@@ -110,8 +110,8 @@ class Confidence(Rule):
         del policy
         if not isinstance(task, Classification):
             raise AskwiseError(
-                "Confidence(m) needs class probabilities, and this model predicts a number; "
-                "use Budget(k), Penalty(lam) or AverageCost(k)"
+                "a confidence needs class probabilities, and this model predicts a number; "
+                "use a budget, a penalty or an average cost"
             )
 
     def stops(self, step: Step) -> Any:
@@ -130,7 +130,7 @@ class Penalty(Rule):
     name: ClassVar[str] = "penalty"
 
     def __post_init__(self) -> None:
-        _number("Penalty", "lam", self.lam)
+        _number("a penalty", self.lam)
 
     def __str__(self) -> str:
         return f"penalty={_text(self.lam)}"
@@ -140,7 +140,7 @@ class Penalty(Rule):
         if not policy.is_information:
             raise AskwiseError(
                 "a penalty needs scores that are information, and this method's scores are only an order; "
-                "use Budget(k) or Confidence(m), on the command line --stop budget=k or confidence=m"
+                "use a budget or a confidence, as Budget(5) or budget=5"
             )
 
     def stops(self, step: Step) -> Any:
@@ -159,7 +159,7 @@ class AverageCost(Rule):
     name: ClassVar[str] = "average-cost"
 
     def __post_init__(self) -> None:
-        _number("AverageCost", "k", self.k)
+        _number("an average cost", self.k)
 
     def __str__(self) -> str:
         return f"average-cost={_text(self.k)}"
@@ -173,15 +173,15 @@ class AverageCost(Rule):
         least, most = cost[cost > 0].min(initial=np.inf), cost.max(initial=0.0)
         if self.k < least:
             warnings.warn(
-                f"AverageCost({self.k:g}) is below the least this model spends when it asks at all ({least:.4g}): "
-                "nothing will be asked",
+                f"an average cost of {self.k:g} is below the least this model spends when it asks at all ({least:.4g})"
+                ": nothing will be asked",
                 AskwiseWarning,
                 stacklevel=2,
             )
             return Penalty(math.inf)
         if self.k > most * (1 + 1e-6):
             warnings.warn(
-                f"AverageCost({self.k:g}) is above the most this model spends on average ({most:.4g}): "
+                f"an average cost of {self.k:g} is above the most this model spends on average ({most:.4g}): "
                 "everything will be asked",
                 AskwiseWarning,
                 stacklevel=2,

@@ -56,6 +56,17 @@ class Person:
         expect(self.part("page")).to_have_attribute("aria-busy", "false")
         return self
 
+    @contextlib.contextmanager
+    def no_reply(self):
+        """No reply comes as long as this lasts, and a first one is waited for."""
+        held = []
+        self.page.route("**/v1/models/*/*", lambda route: held.append(route), times=1)
+        yield
+        while not held:
+            self.page.wait_for_timeout(10)
+        held[0].continue_()
+        self.settle()
+
     def show(self, model):
         self.settle()
         self.page.get_by_label("Model").select_option(model)
@@ -88,13 +99,24 @@ class Person:
 
     def ask_everything(self):
         """Have no rule stop the questions."""
-        self.page.get_by_label("None").check()
+        self.part("rule").get_by_label("None", exact=True).check()
         expect(self.part("ranking").locator(".line")).to_have_count(0)
         return self.settle()
 
     def pick(self, name):
         """Choose a question from the ranking."""
         self.part("ranking").locator(".rank-name").filter(has_text=name).click()
+
+    def price(self, name):
+        """Open the field for the price of a question."""
+        self.part("ranking").get_by_role("button", name=f"change the price of {name}").click()
+        return self.part("ranking").get_by_label(f"price of {name}")
+
+    def set_price(self, name, price):
+        self.price(name).fill(str(price))
+        self.part("ranking").get_by_role("button", name="Set", exact=True).click()
+        expect(self.part("ranking").locator(".price-form")).to_have_count(0)
+        return self.settle()
 
     def fill(self, inputs, values):
         """Enter values by the names of inputs, as the model describes them; None is left as it is."""

@@ -158,7 +158,7 @@ def test_what_waits_is_written_before_the_end(address):
         ("postgresql+nodriver://me:hidden@host/db", "can't be opened"),
         ("postgresql://me:hidden@127.0.0.1:1/db", "'postgresql://me:***@127.0.0.1:1/db' can't be opened: "),
         ("postgresql://me@127.0.0.1:1/db?password=hidden", "'postgresql://me@127.0.0.1:1/db' can't be opened: "),
-        ("sqlite:////nowhere/at/all/journal.db", "can't be opened: unable to open database file"),
+        ("sqlite:////nowhere/at/all/journal.db", "folder /nowhere/at/all does not exist; make it first"),
         ("", "the journal's address can't be read"),
     ],
 )
@@ -282,3 +282,19 @@ def test_the_tables_are_plain_enough_to_be_read_by_hand(journal):
     with journal.engine.connect() as connection:
         rows = connection.execute(sa.text("SELECT session, seq, kind FROM askwise_events ORDER BY seq")).all()
     assert [tuple(row) for row in rows] == [("a", 1, "told")]
+
+
+def test_a_commit_that_may_have_arrived_is_not_called_undone(journal, monkeypatch):
+    """As when the connection is lost after the commit was sent: repeating a change blindly might make it twice."""
+
+    def lost(_):
+        raise sa.exc.OperationalError("COMMIT", {}, Exception("server closed the connection unexpectedly"))
+
+    sa.event.listen(journal.engine, "commit", lost)
+    with pytest.raises(AskwiseError, match="may or may not have been made: read the session"):
+        journal.append([event("a", 1)], start("a")).result(20)
+
+
+def test_a_new_file_is_its_owner_s_alone(tmp_path):
+    Journal(f"sqlite:///{tmp_path / 'private.db'}").close()
+    assert (tmp_path / "private.db").stat().st_mode & 0o777 == 0o600

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from serving import running
 from starlette.applications import Starlette
@@ -15,6 +17,7 @@ from askwise import DimeClassifier, Session
 from askwise.data.table import is_missing
 from askwise.service.app import create_app
 from askwise.service.catalogue import Catalogue
+from askwise.service.exports import COLUMNS
 from askwise.stopping import parse_rule
 
 pytest.importorskip("playwright", reason="the page is tested in a browser: `make test-browser`")
@@ -55,11 +58,20 @@ def estimator(cases, fast):
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory, estimator, progression):
+def inherited(fast):
+    """A model whose names are those of what every JavaScript object has, with yes/no for an answer."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 4)), columns=["constructor", "__proto__", "valueOf", "toString"])
+    return DimeClassifier(free=["constructor"], **fast).fit(frame, frame["__proto__"].to_numpy() > 0)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory, estimator, progression, inherited):
     folder = tmp_path_factory.mktemp("page")
-    estimator.save(folder / "clinic.askwise")
-    progression.save(folder / "progression.askwise")
-    return Catalogue.read([folder / "clinic.askwise", folder / "progression.askwise"])
+    fitted = {"clinic": estimator, "progression": progression, "inherited": inherited}
+    for name, one in fitted.items():
+        one.save(folder / f"{name}.askwise")
+    return Catalogue.read([folder / f"{name}.askwise" for name in fitted])
 
 
 @pytest.fixture(scope="module")
@@ -193,11 +205,11 @@ def test_another_price_changes_the_order_and_takes_the_average_cost_away(person)
     one = person().settle()
     stop, before = one.state["stop"], one.ranking
     change = one.part("ranking").get_by_role("button", name=f"change the price of {ODD}")
-    change.click()
-    field = one.part("ranking").get_by_label("price of")
+    field = one.price(ODD)
     field.fill("-1")
     field.press("Enter")
-    expect(one.part("ranking").get_by_role("alert")).to_contain_text("greater than")
+    expect(one.part("ranking").get_by_role("alert")).to_contain_text("at least")
+    expect(field).to_have_value("-1")
     field.fill("0.01")
     field.press("Enter")
     expect(one.part("ranking").locator(".rank-name").first).to_contain_text(ODD)
@@ -209,6 +221,120 @@ def test_another_price_changes_the_order_and_takes_the_average_cost_away(person)
     one.button("Prices as trained").click()
     expect(one.page.get_by_label("Average cost", exact=True).first).to_be_checked()
     assert (one.ranking, one.state["stop"], one.state["costs"]) == (before, stop, {})
+
+
+def link_to(one, **changes):
+    """A link to the state that is shown, in which some of it is changed."""
+    state = {name: value for name, value in one.state.items() if name != "v"} | changes
+    return "#" + one.page.evaluate("async (s) => (await import('./web/link.js')).encode(s)", state)
+
+
+@pytest.mark.parametrize("average", [5, 0])
+def test_another_price_leaves_joined_rules_as_they_are_except_the_average_cost(person, average):
+    """An average cost of 0 asks nothing, and under other prices nothing is asked either."""
+    stop = f"average-cost={average}|budget=3"
+    one = person(link_to(person().settle(), stop=stop)).settle()
+    one.set_price("pressure", 2)
+    instead, budget = one.state["stop"].split("|")
+    assert instead.startswith("penalty=") if average else instead == "budget=0"
+    assert budget == "budget=3"
+    expect(one.part("question")).to_contain_text("Ask next" if average else "Time to stop")
+    # A new case has the same prices and, once they are those of training, the same rule.
+    one.button("Start again", "said").click()
+    one.settle().page.reload()
+    one.settle("clinic")
+    one.button("Prices as trained").click()
+    expect(one.button("Prices as trained")).to_have_count(0)
+    assert (one.state["stop"], one.state["costs"]) == (stop, {})
+
+
+def test_a_rule_chosen_under_other_prices_stays_when_those_of_training_come_back(person):
+    one = person().settle()
+    one.set_price("pressure", 2).ask_everything()
+    one.button("Prices as trained").click()
+    expect(one.button("Prices as trained")).to_have_count(0)
+    assert one.state["stop"] is None
+
+
+def test_what_is_being_typed_stays_whatever_else_changes(person, inputs):
+    one = person().settle().ask_everything()
+    one.pick("smoker")
+    one.answer(inputs["smoker"], {"smoker": True})
+    one.pick("ward")
+    one.answer(inputs["ward"], {"ward": WARDS[0]})
+    one.pick("pressure")
+    answer = one.part("question").get_by_label("Blood pressure at rest")
+    answer.fill("13")
+    price = one.price("sex")
+    price.fill("12.75")
+    # A reply comes while somebody types.
+    price.press("ArrowLeft")
+    one.page.evaluate("document.querySelectorAll('#rule input[type=radio]')[1].click()")
+    expect(one.part("rule").get_by_role("slider")).to_have_count(1)
+    one.settle()
+    expect(price).to_be_focused()
+    price.press("Backspace")
+    expect(price).to_have_value("12.5")
+    price.press("Enter")
+    expect(price).to_have_count(0)
+    assert one.state["costs"] == {"sex": 12.5}
+    one.set_price(ODD, 0.001)
+    one.part("said").get_by_role("button", name="Take back smoker").click()
+    expect(one.part("said").locator(".said-name")).to_have_count(1)
+    one.part("known").get_by_text("Known from the start").click()
+    one.part("known").get_by_label("age").fill("63")
+    one.button("Use these").click()
+    expect(one.part("known")).to_contain_text("age: 63")
+    expect(answer).to_have_value("13")
+    assert one.asked == "pressure"
+    # A new case begins with an empty field.
+    one.button("Start again", "said").click()
+    expect(one.part("said").locator(".said-name")).to_have_count(0)
+    one.settle().pick("pressure")
+    expect(answer).to_have_value("")
+
+
+def test_a_question_that_somebody_begins_to_answer_stays_without_being_picked(person, inputs):
+    one = person().settle().ask_everything()
+    one.set_price("smoker", 0.001)
+    assert one.asked == "smoker"
+    one.fill(inputs["smoker"], {"smoker": True})
+    one.set_price(ODD, 0.00001)
+    assert one.ranking[0] == ODD
+    expect(one.part("question").get_by_role("radio", name="Yes")).to_be_checked()
+    expect(one.part("question")).to_contain_text(f"Back to: {ODD}")
+    one.decline()
+    assert one.asked == ODD
+
+
+def test_what_is_typed_before_a_reply_comes_is_not_undone_by_it(person, inputs):
+    one = person().settle().ask_everything()
+    one.part("known").get_by_text("Known from the start").click()
+    age = one.part("known").get_by_label("age")
+    with one.no_reply():
+        age.fill("63")
+        age.press("Enter")
+        age.fill("64")
+    expect(one.part("known")).to_contain_text("age: 63")
+    expect(age).to_have_value("64")
+    one.part("rule").get_by_label("Budget").check()
+    budget = one.settle().part("rule").get_by_role("textbox", name="Budget")
+    with one.no_reply():
+        one.button("Can't be had", "question").click()
+        one.pick("exercise test")
+        budget.fill("17")
+    expect(budget).to_have_value("17")
+    assert one.asked == "exercise test"
+    first = one.price("smoker")
+    with one.no_reply():
+        first.fill("-1")
+        first.press("Enter")
+        other = one.price("sex")
+        other.fill("8")
+    # The refusal is about another field than the one that is open now.
+    expect(one.part("messages").get_by_role("alert")).to_contain_text("Price of smoker: must be at least")
+    expect(one.part("ranking").get_by_role("alert")).to_have_count(0)
+    expect(other).to_have_value("8")
 
 
 def test_the_slider_moves_along_what_was_measured(person, facts):
@@ -288,6 +414,45 @@ def test_names_are_shown_as_text_whatever_they_hold(person, inputs):
     assert one.page.locator("img").count() == 1
 
 
+def test_names_of_what_every_object_has_are_names_like_others(person, models, inherited):
+    one = person().settle().show("inherited").ask_everything()
+    expect(one.part("known")).to_contain_text("nothing given yet")
+    one.part("known").get_by_text("Known from the start").click()
+    expect(one.part("known").get_by_label("constructor")).to_have_value("")
+    expect(one.part("ranking").locator(".changed")).to_have_count(0)
+    inputs = {q["name"]: q["inputs"] for q in models.models["inherited"].facts["questions"]}
+    one.pick("__proto__")
+    one.answer(inputs["__proto__"], {"__proto__": 2.5})
+    one.set_price("valueOf", 3)
+    expect(one.part("ranking").locator(".changed")).to_have_text(re.compile("^price 3"))
+    session = Session.from_answers(inherited.model_, {"__proto__": 2.5})
+    label, proba = session.prediction
+    assert one.part("prediction").locator(".headline").inner_text() == f"{label}{100 * proba[label]:.1f} %"
+    assert one.part("stats").locator(".figure").first.inner_text() == "1"
+    again = person("#" + one.page.evaluate("location.hash.slice(1)")).settle("inherited")
+    assert again.seen == one.seen
+    again.button("Prices as trained").click()
+    expect(again.part("ranking").locator(".changed")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [256, 700])
+def test_no_label_of_the_chart_is_cut_off(person, width):
+    """Up to 16 wide letters, early and late in the chart, and numbers with many digits at its side."""
+    beyond = """async (width) => {
+        const { stepChart } = await import("./web/chart.js");
+        const labels = ["W".repeat(16), "malignant tumour", "narrowed"];
+        const lines = labels.map((name, i) => ({ name, values: [0.2 * i, 0.3, 0.3 * i, 0.5] }));
+        const axis = { low: 0, high: 1, format: (x) => (-0.00123456 - x).toString().slice(0, 9) };
+        const chart = stepChart(lines, ["start", "M".repeat(16), "Q", "M".repeat(16)], axis, width);
+        document.body.append(chart);
+        const all = chart.getBoundingClientRect();
+        const is = (text) => [text.textContent, text.getBoundingClientRect()];
+        const cut = ([, r]) => r.left < all.left || r.right > all.right || r.top < all.top || r.bottom > all.bottom;
+        return [...chart.querySelectorAll("text")].map(is).filter(cut).map(([text]) => text);
+    }"""
+    assert person().settle().page.evaluate(beyond, width) == []
+
+
 def test_by_keyboard_alone(person):
     """Tab, arrows and Enter answer questions; the focus goes on to the next, and a screen reader is told of it."""
     one = person().settle().ask_everything()
@@ -358,15 +523,22 @@ def test_the_record_holds_every_step_as_the_api_replied(person, inputs, rows, fa
         files[kind] = (tmp_path / kind).read_text(encoding="utf-8")
     record = json.loads(files["JSON"])
     assert record["fingerprint"] == facts["fingerprint"]
-    assert record["stop"] == one.state["stop"]
-    assert [step["question"] for step in record["steps"]] == order
+    assert (record["stop"], record["costs"]) == (one.state["stop"], {})
+    assert [step["name"] for step in record["steps"]] == order
     assert [len(step["ranking"]) for step in record["steps"]] == [len(inputs), len(inputs) - 1]
     assert record["end"]["prediction"] == record["steps"][-1]["prediction"]
     assert set(record["end"]["prediction"]["proba"]) == {"sick", "well"}
-    assert len(files["CSV"].splitlines()) == 3
-    assert files["CSV"].startswith(
-        "step,at,kind,question,answer,price,value,value_per_cost,entropy,spent,prediction,p("
-    )
+    lines = list(csv.DictReader(files["CSV"].splitlines()))
+    assert list(lines[0]) == [*COLUMNS, "entropy"]
+    for line, step, name in zip(lines, record["steps"], order, strict=True):
+        assert {**line, "seq": int(line["seq"])}.items() >= {
+            "seq": step["seq"],
+            "kind": step["kind"],
+            "name": name,
+        }.items()
+        assert json.loads(line["answers"] or "null") == step["answers"]
+        assert json.loads(line["proba"]) == step["prediction"]["proba"]
+        assert [float(line[n]) for n in ("value", "cost", "spent")] == [step[n] for n in ("value", "cost", "spent")]
 
 
 @pytest.mark.parametrize("hash", ["#%%%", "#eyJ2Ijoy", "#W10", "#eyJ2IjoxLCJtb2RlbCI6ImNsaW5pYyJ9"])
@@ -379,12 +551,10 @@ def test_a_damaged_link_is_a_fresh_start_with_a_message(person, hash):
 
 def test_a_link_of_another_model_warns_and_goes_on_or_starts_afresh(person):
     one = person().settle()
-    encode = "async (s) => (await import('./web/link.js')).encode(s)"
-    state = {k: v for k, v in one.state.items() if k != "v"}
-    other = person("#" + one.page.evaluate(encode, {**state, "fingerprint": "older"})).settle("clinic")
+    other = person(link_to(one, fingerprint="older")).settle("clinic")
     expect(other.part("messages").get_by_role("alert")).to_contain_text("another version of the model")
     gone = [{"name": "gone", "values": {"gone": 1}, "at": "2026-01-01T00:00:00Z"}]
-    third = person("#" + one.page.evaluate(encode, {**state, "said": gone})).settle("clinic")
+    third = person(link_to(one, said=gone)).settle("clinic")
     expect(third.part("messages").get_by_role("alert")).to_contain_text("a fresh start")
     assert third.state["said"] == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import time
 
 import pytest
 from serving import Client, started
@@ -99,6 +100,42 @@ def test_without_a_token_only_requests_to_this_machine_are_answered(client, host
 
 
 # Bodies
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost:1"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+    ],
+)
+def test_a_page_of_another_site_can_do_nothing(client, headers):
+    for path in ("/v1/models/heart/sessions", "/v1/models/heart/next"):
+        assert client.post(path, b"", Content_Type="text/plain", **headers).status == 403
+    own = {"Origin": f"http://127.0.0.1:{client.port}", "Sec_Fetch_Site": "same-origin"}
+    assert client.post("/v1/models/heart/next", {}, **own).status == 200
+    # Following a link to the page is no harm.
+    assert client.get("/", Sec_Fetch_Site="cross-site").status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("batch", b'{"rows":[' + b"0," * 500_000 + b"0]}"),
+        ("batch", b'{"rows":[' + b"{}," * 340_000 + b"{}]}"),
+        ("next", b'{"declined":[' + b"0," * 500_000 + b"0]}"),
+        ("next", b"{" + b",".join(b'"a%d":1' % i for i in range(90_000)) + b"}"),
+    ],
+    ids=["wrong rows", "many rows", "wrong names", "wrong keys"],
+)
+def test_no_body_keeps_the_others_waiting(client, path, body):
+    began = time.process_time()
+    assert client.post(f"/v1/models/heart/{path}", body).status == 422
+    # Server and client are one process here.
+    assert time.process_time() - began < 1.5
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "json"])

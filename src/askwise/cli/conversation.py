@@ -246,7 +246,7 @@ class Conversation:
         return line
 
     def _remark(self, column: Column, value: Any) -> None:
-        if column.kind == "number" and not column.low <= value <= column.high:
+        if column.is_outside(value):
             seen = f"{show.short(column.low)} to {show.short(column.high)}"
             self._show(Text(f"{show.short(value)} is outside what was seen in training ({seen})", style="yellow"))
 

@@ -50,7 +50,7 @@ def serve(
     idle_minutes: Annotated[
         float, typer.Option(min=0, metavar="N", help="A session idle for longer gives its place to a new one.")
     ] = 60.0,
-    max_rows: Annotated[int, typer.Option(min=1, metavar="N", help="Rows in one batch.")] = 1000,
+    max_rows: Annotated[int, typer.Option(min=1, max=20_000, metavar="N", help="Rows in one batch.")] = 1000,
     max_body: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Length of a request's body.")] = 1_048_576,
     log_requests: Annotated[
         bool, typer.Option("--log-requests", help="A line for each request, without data, on standard error.")
@@ -105,7 +105,7 @@ def run_service(
         bound = bind(host, port, token is not None)
         catalogue = Catalogue.read(models)
         kept = None if journal is None else Journal(journal)
-        app = create_app(catalogue, kept, token, limits, log_requests)
+        app = create_app(catalogue, kept, token, limits, log_requests, host)
     address = address_of(bound)
     out.when_interrupted = "Stopped."
     out.result({"url": address, "models": list(catalogue.models), "journal": kept is not None})

@@ -28,7 +28,10 @@ def short(number: float) -> str:
     """A number as a person would write it."""
     if not math.isfinite(number):
         return "–"
-    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
+    if abs(number) < 1000:
+        return f"{number:.4g}"
+    # A year has no comma.
+    return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.0f}"
 
 
 def count(number: int, what: str) -> str:

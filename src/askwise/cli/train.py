@@ -226,6 +226,7 @@ def _report(out: Out, estimator: Any, path: Path, left_out: int) -> None:
                     show.command_line("askwise", "ask", path, "--stop", show.good_rule(frontier)),
                     "answer its questions",
                 ),
+                (show.command_line("askwise", "serve", path), "the same on a page, in a browser"),
                 (show.command_line("askwise", "evaluate", path, "test.csv", "--report", "report/"), "on other rows"),
             ]
         ),

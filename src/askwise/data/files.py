@@ -114,8 +114,7 @@ def read_costs(path: str | Path) -> dict[str, float]:
     """Prices from a CSV with columns name,cost or a JSON mapping."""
     file = _existing(path)
     if file.suffix == ".json":
-        costs = read_mapping(file, "prices")
-        return {k: v for k, v in costs.items() if not k.startswith("_")}
+        return _without_remarks(read_mapping(file, "prices"))
     table = read_table(file)
     if not {"name", "cost"} <= set(table.columns):
         raise AskwiseError(f"{file} needs the columns name and cost; it has {', '.join(table.columns)}")
@@ -124,6 +123,11 @@ def read_costs(path: str | Path) -> dict[str, float]:
     if len(twice):
         raise AskwiseError(f"{file} gives {twice.iloc[0]!r} two prices; keep one")
     return dict(zip(names, table["cost"].tolist(), strict=True))
+
+
+def _without_remarks(data: dict[str, Any]) -> dict[str, Any]:
+    """What is named with an underscore in front is for people: a source, a date."""
+    return {name: value for name, value in data.items() if not name.startswith("_")}
 
 
 def read_mapping(path: str | Path, what: str) -> dict[str, Any]:
@@ -157,7 +161,7 @@ def read_questions(path: str | Path) -> dict[str, Any]:
     """
     file = _existing(path)
     if file.suffix.lower() == ".json":
-        return read_mapping(file, "questions")
+        return _without_remarks(read_mapping(file, "questions"))
     kind = table_type(file)
     if kind not in (".csv", ".tsv", ".txt", ""):
         raise AskwiseError(f"{file} is a {kind} file; give questions as CSV (.csv, .tsv, .txt) or JSON (.json)")

@@ -68,8 +68,16 @@ class Column:
         found = self._number(value) if self.kind == NUMBER else self._choice(value)
         if found is None:
             between = ";" if self.kind == CATEGORY else ","
-            raise AskwiseError(f"{self.name!r} takes {self.allowed}{between} was given {shortened(value)}")
+            hint = "; write it with a point and no commas, as 1234.5" if self._has_comma(value) else ""
+            raise AskwiseError(f"{self.name!r} takes {self.allowed}{between} was given {shortened(value)}{hint}")
         return found
+
+    def is_outside(self, value: Any) -> bool:
+        """Whether an answer is beyond all that was seen in training."""
+        return self.kind == NUMBER and not self.low <= value <= self.high
+
+    def _has_comma(self, value: object) -> bool:
+        return self.kind == NUMBER and isinstance(value, str) and any(c.isdigit() for c in value) and "," in value
 
     def _number(self, value: Any) -> float | None:
         # To Python True is 1, but who says yes has not understood that a number is asked for.

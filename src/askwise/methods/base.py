@@ -229,7 +229,8 @@ class Method(BaseEstimator):
         """The constructor's arguments, as JSON can hold them."""
         settings = {}
         for name, value in self.get_params(deep=False).items():
-            if name in CIRCUMSTANCES:
+            # Without questions a file is as it was before there were any, and older programs can read it.
+            if name in CIRCUMSTANCES or (name == "questions" and value is None):
                 continue
             if isinstance(value, torch.nn.Module):
                 value = {"module": type(value).__name__}

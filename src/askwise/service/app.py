@@ -19,14 +19,13 @@ from starlette.types import ASGIApp
 
 from askwise._version import __version__
 from askwise.bundle import plain
-from askwise.errors import AskwiseError
-from askwise.replies import session_facts
+from askwise.errors import AskwiseError, unknown_name
 from askwise.service import bodies, exports
 from askwise.service.catalogue import Catalogue, Served, Terms
 from askwise.service.guard import Guard, refusal
-from askwise.service.kept import KeptSessions
 from askwise.service.refusals import Conflict, Refusal
-from askwise.service.storage import Journal
+from askwise.service.sessions import KeptSessions
+from askwise.service.storage import Journal, Record
 from askwise.service.watch import WENT_WRONG, Metrics, Watch
 
 WEB = FilePath(__file__).parent / "web"
@@ -36,6 +35,7 @@ LONGEST_MESSAGE = 600
 NO_JOURNAL = "this server keeps no sessions; start it with --journal sqlite:///journal.db, or use POST .../next"
 REFUSALS: dict[int | str, dict[str, Any]] = {
     401: {"model": bodies.Error, "description": "The token is missing or wrong."},
+    403: {"model": bodies.Error, "description": "Without a token, a page of another site."},
     404: {"model": bodies.Error, "description": "There is no such model or session."},
     409: {"model": bodies.Error, "description": "The state of the session forbids it."},
     413: {"model": bodies.Error, "description": "The body is too long."},
@@ -43,7 +43,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     421: {"model": bodies.Error, "description": "Without a token, another host name than localhost."},
     422: {"model": bodies.Error, "description": "The body can't be meant; the message says why."},
     429: {"model": bodies.Error, "description": "Too many sessions are open."},
-    503: {"model": bodies.Error, "description": "The journal can't be reached; nothing was done."},
+    503: {"model": bodies.Error, "description": "The journal can't be reached; the message says what that means."},
 }
 
 
@@ -77,11 +77,12 @@ def create_app(
     token: str | None = None,
     limits: Limits | None = None,
     log_requests: bool = False,
+    host: str = "127.0.0.1",
 ) -> ASGIApp:
-    """The whole service, ready for any ASGI server."""
+    """The whole service, ready for any ASGI server. Without a token it answers to localhost and to `host`."""
     metrics, limits = Metrics(), limits or Limits()
     app = _app(catalogue, journal, limits, metrics)
-    return Watch(Guard(app, token, limits.body_bytes, OPEN_PATHS), metrics, log_requests)
+    return Watch(Guard(app, token, limits.body_bytes, OPEN_PATHS, host), metrics, log_requests)
 
 
 def _app(catalogue: Catalogue, journal: Journal | None, limits: Limits, metrics: Metrics) -> FastAPI:
@@ -100,6 +101,8 @@ def _app(catalogue: Catalogue, journal: Journal | None, limits: Limits, metrics:
         redoc_url=None,
         openapi_url="/v1/openapi.json",
         lifespan=lifespan,
+        # A redirect would be to whatever host the request names.
+        redirect_slashes=False,
         responses=REFUSALS,
     )
     kept = None if journal is None else KeptSessions(catalogue, journal, limits.sessions, limits.idle_seconds)
@@ -178,14 +181,14 @@ def _add_sessions(app: FastAPI, catalogue: Catalogue, kept: KeptSessions | None)
     @app.get("/v1/sessions/{session}/record", response_model=bodies.SessionRecord, tags=["sessions"])
     async def record(session: str) -> Response:
         """Every event from the beginning, with the estimates of that moment."""
-        return reply(exports.as_facts(await keeping().record(session)))
+        return await asyncio.to_thread(_exported, await keeping().record(session))
 
     @app.get(
         "/v1/sessions/{session}/record.csv", response_class=CsvResponse, responses=JSON_REFUSALS, tags=["sessions"]
     )
     async def record_csv(session: str) -> Response:
         """The same, a line an event."""
-        text = exports.as_csv(await keeping().record(session))
+        text = await asyncio.to_thread(exports.as_csv, await keeping().record(session))
         named = {"Content-Disposition": f'attachment; filename="session-{session}.csv"'}
         return CsvResponse(text, headers=named)
 
@@ -230,13 +233,13 @@ class Files(StaticFiles):
 def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(AskwiseError)
     async def mistaken(_: Request, error: AskwiseError) -> Response:
-        return refusal(getattr(error, "status", 422), _shortened(str(error)))
+        return refusal(getattr(error, "status", 422), _shortened(str(error)), error.about and _shortened(error.about))
 
     @app.exception_handler(RequestValidationError)
     async def misshapen(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = _shortened(".".join(str(part) for part in first["loc"]))
-        return refusal(422, f"{where} {_said_of(first)}", where)
+        return refusal(422, _shortened(f"{where} {_said_of(first)}"), where)
 
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> Response:
@@ -265,7 +268,11 @@ def _entry(served: Served) -> dict[str, Any]:
 
 
 def _next(served: Served, terms: Terms, known: bodies.Known) -> dict[str, Any]:
-    return session_facts(served.session(terms, known.answers, known.declined)) | terms.facts()
+    return terms.told(served.session(terms, known.answers, known.declined))
+
+
+def _exported(record: Record) -> Response:
+    return reply(exports.as_facts(record))
 
 
 def _batch(served: Served, cases: bodies.Batch) -> Response:
@@ -275,15 +282,18 @@ def _batch(served: Served, cases: bodies.Batch) -> Response:
         try:
             found.append(_next(served, terms, row))
         except AskwiseError as error:
-            raise Refusal(f"row {i}: {error}") from None
+            refused = Refusal(f"row {i}: {error}")
+            refused.about = f"rows.{i}"
+            raise refused from None
     return reply({"rows": found})
 
 
 def _said_of(error: dict[str, Any]) -> str:
     """What is wrong with a part of a body, without the part itself."""
+    if error["type"] == "extra_forbidden":
+        return f"can't be there: {unknown_name('key', error['loc'][-1], bodies.REQUEST_KEYS)}"
     words = {
         "missing": "is needed and was not given",
-        "extra_forbidden": "is not known here; /v1/openapi.json has what is",
         "greater_than_equal": "must be at least {ge}",
         "less_than_equal": "must be at most {le}",
         "string_too_long": "is too long; at most {max_length} characters are taken",

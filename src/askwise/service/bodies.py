@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 ANSWERS = {"age": 63, "exercise test": {"max HR": 150, "exerc ind ang": None}}
 STOP = (
     "When to stop: budget=N, confidence=NATS, penalty=N or average-cost=N, joined by |, which stops when any of them "
     "says so. Without it, the rule that the model was trained with, else everything is asked."
 )
+# What a body is read for before anything else looks at it: errors are told one by one, and time is bounded.
+MOST_NAMES, MOST_ROWS = 10_000, 20_000
 # So wide that nobody is hindered, and so narrow that sums and values per cost stay numbers.
 Price = Annotated[float, Field(ge=1e-9, le=1e12, allow_inf_nan=False, strict=True)]
 Revision = Annotated[
@@ -34,12 +36,16 @@ class Known(Given):
 
     answers: dict[str, Any] = Field(
         default_factory=dict,
+        max_length=MOST_NAMES,
         description="Values by column, or by question; a question of several columns takes an object. null: it can't "
         "be had.",
         examples=[ANSWERS],
     )
-    declined: list[str] = Field(
-        default_factory=list, description="Questions that can't be had: not asked, not paid.", examples=[["thal"]]
+    declined: Annotated[list[str], FailFast()] = Field(
+        default_factory=list,
+        max_length=MOST_NAMES,
+        description="Questions that can't be had: not asked, not paid.",
+        examples=[["thal"]],
     )
 
 
@@ -48,7 +54,10 @@ class Under(Given):
 
     stop: str | None = Field(default=None, max_length=1000, description=STOP, examples=["budget=100|confidence=0.1"])
     costs: dict[str, Price] | None = Field(
-        default=None, description="Other prices than those of training; the rest stay.", examples=[{"thal": 50}]
+        default=None,
+        max_length=MOST_NAMES,
+        description="Other prices than those of training; the rest stay.",
+        examples=[{"thal": 50}],
     )
 
 
@@ -59,7 +68,9 @@ class Case(Known, Under):
 class Batch(Under):
     """Many cases under the same terms."""
 
-    rows: list[Known] = Field(examples=[[{"answers": {"age": 63}}, {"answers": {}, "declined": ["thal"]}]])
+    rows: Annotated[list[Known], FailFast()] = Field(
+        max_length=MOST_ROWS, examples=[[{"answers": {"age": 63}}, {"answers": {}, "declined": ["thal"]}]]
+    )
 
 
 class Tell(Given):
@@ -81,6 +92,9 @@ class Change(Given):
     """A change that needs no more words."""
 
     revision: Revision = None
+
+
+REQUEST_KEYS = tuple(dict.fromkeys(key for body in (Case, Batch, Tell, Decline, Change) for key in body.model_fields))
 
 
 class Input(BaseModel):
@@ -225,7 +239,7 @@ class SessionRecord(BaseModel):
 
 class ErrorFacts(BaseModel):
     message: str = Field(description="What was given, what is allowed, what to do.")
-    where: str | None = Field(default=None, description="The part of the request it is about.")
+    where: str | None = Field(default=None, description="The part of the request, or the question, it is about.")
 
 
 class Error(BaseModel):

@@ -17,6 +17,7 @@ from askwise.description import model_facts
 from askwise.errors import AskwiseError, AskwiseWarning, listed
 from askwise.methods.registry import load
 from askwise.model import Model
+from askwise.replies import session_facts
 from askwise.service.refusals import NotFound
 from askwise.session import Session
 from askwise.stopping import least_value, parse_rule
@@ -36,9 +37,10 @@ class Terms:
     costs: dict[str, float] | None
     notes: tuple[str, ...] = ()
 
-    def facts(self) -> dict[str, Any]:
-        """What a client is told of them: the least value per cost that is still asked, and the remarks."""
-        return {"penalty": least_value(self.rule), "notes": list(self.notes)}
+    def told(self, session: Session) -> dict[str, Any]:
+        """What a client is told of a session under these terms."""
+        facts = session_facts(session)
+        return facts | {"penalty": least_value(self.rule), "notes": [*self.notes, *facts["notes"]]}
 
 
 @dataclass(frozen=True)
@@ -73,14 +75,24 @@ class Served:
 
     def _agree(self, stop: str | None, costs: tuple[tuple[str, float], ...] | None) -> Terms:
         prices = None if costs is None else dict(costs)
-        rule = self.stop if stop is None else parse_rule(stop)
+        paid = _naming("costs", self.model.costs, prices)
+        rule = self.stop if stop is None else _naming("stop", parse_rule, stop)
         with _collecting, warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", AskwiseWarning)
-            ready = self.model.rule(rule, self.model.costs(prices))
+            ready = _naming("stop", self.model.rule, rule, paid)
         return Terms(ready, prices, tuple(dict.fromkeys(str(w.message) for w in said)))
 
     def session(self, terms: Terms, answers: Mapping[str, Any], declined: Iterable[str]) -> Session:
         return Session.from_answers(self.model, answers, declined, terms.rule, terms.costs)
+
+
+def _naming(part: str, read: Callable[..., Result], *given: Any) -> Result:
+    """Read a part of a request; what is wrong with it is about that part."""
+    try:
+        return read(*given)
+    except AskwiseError as error:
+        error.about = part
+        raise
 
 
 def _seconds_a_step(model: Model) -> float:

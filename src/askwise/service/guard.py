@@ -1,20 +1,18 @@
-"""Who may come in, and with what: the host, the token, and a body that is strict JSON of bounded size."""
+"""Who may come in: the host, the token, the other site's page that may not, and a body of bounded size."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import hmac
-import json
 import re
-from collections import Counter
-from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from askwise.errors import shortened
+from askwise.service.strict_json import NotStrict, check_json
 
 # Without a token only requests that are addressed to this machine itself are answered: a page of another site, whose
 # name was made to point here, is not.
@@ -31,59 +29,18 @@ def refusal(status: int, message: str, where: str | None = None, headers: dict[s
     return JSONResponse({"error": {"message": message, "where": where}}, status, headers)
 
 
-class NotStrict(ValueError):
-    """A body that is not strict JSON; the message says why."""
-
-
 class HungUp(Exception):
     """The client went away in the middle of a body: what came of it must not be taken for the whole."""
-
-
-def check_json(body: bytes) -> None:
-    """Raise where a body is no JSON as the standard has it: UTF-8, finite numbers, whole characters."""
-    try:
-        # As text: bytes might also be taken for UTF-16.
-        value = json.loads(body.decode(), object_pairs_hook=_once, parse_constant=_not_a_number, parse_float=_finite)
-        if b"\\ud" in body.lower():
-            json.dumps(value, ensure_ascii=False).encode()
-    except NotStrict:
-        raise
-    except UnicodeEncodeError:
-        raise NotStrict("the body holds half of a character (a lone surrogate)") from None
-    except UnicodeDecodeError:
-        raise NotStrict("the body is not UTF-8") from None
-    except RecursionError:
-        raise NotStrict("the body is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise NotStrict(f"the body is not JSON: {error.msg}, at character {error.pos}") from None
-    except ValueError:
-        raise NotStrict("the body holds a number with too many digits") from None
-
-
-def _not_a_number(name: str) -> Any:
-    raise NotStrict(f"the body holds {name}, which is no JSON; give a finite number, or null where there is none")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
-        raise NotStrict(f"the body names {shortened(twice)} twice in one object; which one is meant can't be known")
-    return found
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number in (float("inf"), float("-inf")):
-        raise NotStrict(f"the body holds {text[:40]}, which is too large a number")
-    return number
 
 
 class Guard:
     """Lets a request through to the app, its body read whole, or refuses it."""
 
-    def __init__(self, app: ASGIApp, token: str | None, most_bytes: int, open_paths: tuple[str, ...]) -> None:
+    def __init__(
+        self, app: ASGIApp, token: str | None, most_bytes: int, open_paths: tuple[str, ...], host: str
+    ) -> None:
         self.app = app
+        self.local_names = (*LOCAL_NAMES, f"[{host}]" if ":" in host else host.lower())
         self.token = None if token is None else _hashed(token.encode())
         self.most_bytes = most_bytes
         self.open_paths = open_paths
@@ -101,9 +58,7 @@ class Guard:
     def _refused(self, scope: Scope) -> JSONResponse | None:
         headers = Headers(scope=scope)
         if self.token is None:
-            if PORT.sub("", headers.get("host", "")).lower() not in LOCAL_NAMES:
-                return refusal(421, "without a token, only requests to localhost are answered; use that name")
-            return None
+            return self._from_elsewhere(scope["method"], headers)
         if scope["path"] in self.open_paths or scope["path"].startswith("/web/"):
             return None
         scheme, _, given = headers.get("authorization", "").partition(" ")
@@ -112,6 +67,17 @@ class Guard:
             return None
         needed = "this server needs a token: send the header 'Authorization: Bearer TOKEN'"
         return refusal(401, needed, headers={"WWW-Authenticate": "Bearer"})
+
+    def _from_elsewhere(self, method: str, headers: Headers) -> JSONResponse | None:
+        """Without a token, this machine is trusted, and pages of other sites that run in its browser are not."""
+        host = headers.get("host", "").lower()
+        if PORT.sub("", host) not in self.local_names:
+            return refusal(421, "without a token, only requests to localhost are answered; use that name")
+        origin = headers.get("origin")
+        is_foreign = origin is not None and urlsplit(origin).netloc.lower() != host
+        if method in WITH_BODY and (is_foreign or headers.get("sec-fetch-site") in ("cross-site", "same-site")):
+            return refusal(403, "without a token, pages of other sites are not answered; start the server with one")
+        return None
 
     async def _body(self, headers: Headers, receive: Receive) -> tuple[bytes, JSONResponse | None]:
         try:

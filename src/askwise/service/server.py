@@ -19,6 +19,8 @@ SHORTEST_TOKEN = 16
 
 def read_token(path: Path) -> str:
     """The token in a file: one line of visible ASCII."""
+    if not path.is_file():
+        raise AskwiseError(f"there is no file {path} with a token")
     try:
         token = path.read_text(encoding="utf-8").strip()
     except UnicodeDecodeError:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import queue
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -96,7 +98,7 @@ class Journal:
                 found = connection.execute(which)
                 return Record(dict(start._mapping), [dict(row._mapping) for row in found])
         except sa.exc.SQLAlchemyError as error:
-            raise _unavailable(error) from None
+            raise _unavailable(error, NOT_DONE) from None
 
     def last(self, session: str) -> int | None:
         """The number of a session's last event."""
@@ -105,7 +107,7 @@ class Journal:
                 which = sa.select(sa.func.max(events_table.c.seq)).where(events_table.c.session == session)
                 return connection.execute(which).scalar()
         except sa.exc.SQLAlchemyError as error:
-            raise _unavailable(error) from None
+            raise _unavailable(error, NOT_DONE) from None
 
     def close(self) -> None:
         """Write what still waits, and let go of the database."""
@@ -128,23 +130,28 @@ class Journal:
                 return
 
     def _write(self, together: list[Append]) -> None:
+        is_sent = False
         try:
             with self.engine.begin() as connection:
                 starts = [append.start for append in together if append.start is not None]
                 if starts:
                     connection.execute(sa.insert(sessions_table), starts)
                 connection.execute(sa.insert(events_table), [event for append in together for event in append.events])
+                is_sent = True
         except Exception as error:
-            self._failed(together, error)
+            self._failed(together, error, is_sent)
             return
         self.commits += 1
         for append in together:
             append.done.set_result(None)
 
-    def _failed(self, together: list[Append], error: Exception) -> None:
-        """One that can't be written hinders no other: each is tried by itself, unless the database is in trouble."""
-        if _is_trouble(error):
-            unavailable = _unavailable(error)
+    def _failed(self, together: list[Append], error: Exception, is_sent: bool) -> None:
+        """One that can't be written hinders no other: each is tried by itself, unless the database is in trouble.
+
+        Where the trouble came while a commit was on its way, nobody knows whether it arrived.
+        """
+        if is_sent or _is_trouble(error):
+            unavailable = _unavailable(error, MAYBE_DONE if is_sent else NOT_DONE)
             for append in together:
                 append.done.set_exception(unavailable)
         elif len(together) > 1:
@@ -153,7 +160,7 @@ class Journal:
         elif isinstance(error, sa.exc.IntegrityError):
             together[0].done.set_exception(Conflict("the session was changed by another request; read it again"))
         else:
-            together[0].done.set_exception(_unavailable(error))
+            together[0].done.set_exception(_unavailable(error, NOT_DONE))
 
 
 def _still_wanted(appends: list[Append]) -> list[Append]:
@@ -187,10 +194,29 @@ def _engine(url: str) -> sa.Engine:
             "pip install 'askwise[postgres]'"
         ) from None
     if engine.dialect.name == "sqlite":
+        if not str(parsed.database).startswith("file:"):
+            _make_private(Path(str(parsed.database)))
         sa.event.listen(engine, "connect", _durable)
     return engine
 
 
+def _make_private(path: Path) -> None:
+    """Make a new file that only its owner can read, since people's answers will stand in it."""
+    if not path.parent.is_dir():
+        raise AskwiseError(f"the journal's folder {path.parent} does not exist; make it first, or choose another")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise AskwiseError(f"the journal {path} can't be written: {error.strerror}; choose another file") from None
+
+
+NOT_DONE = "so nothing was done; try again in a while"
+MAYBE_DONE = (
+    "and it was lost in the middle of a commit, so that the change may or may not have been made: read the session "
+    "before you repeat it, or repeat it with the revision you have seen"
+)
 ALLOWED = "give sqlite:///journal.db or postgresql://user@host/database"
 
 
@@ -217,7 +243,7 @@ def _is_trouble(error: Exception) -> bool:
     return isinstance(error, (sa.exc.OperationalError, sa.exc.InterfaceError))
 
 
-def _unavailable(error: Exception) -> Unavailable:
+def _unavailable(error: Exception, what_it_means: str) -> Unavailable:
     # What a driver says of a value might hold the value, so only trouble with the database itself is told.
     logger.error("journal: %s", _reason(error) if _is_trouble(error) else type(error).__name__)
-    return Unavailable("the journal can't be reached, so nothing was done; try again in a while")
+    return Unavailable(f"the journal can't be reached, {what_it_means}")

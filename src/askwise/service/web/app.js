@@ -7,7 +7,7 @@ import { money, sentence, textOf } from "./format.js";
 import { KnownView } from "./known.js";
 import { decode, write } from "./link.js";
 import { announce, hush, tell } from "./messages.js";
-import { ruleText, startRule } from "./points.js";
+import { needsTrainedPrices, startRule, underOtherPrices } from "./points.js";
 import { PredictionView, predictionText } from "./prediction.js";
 import { QuestionView } from "./question.js";
 import { RankingView } from "./ranking.js";
@@ -20,8 +20,6 @@ import { startTheme } from "./theme.js";
 let conversation = null;
 /** Counts the beginnings, so that one which was overtaken comes to nothing. */
 let beginnings = 0;
-/** The rule that held before prices were changed. @type {string|null} */
-let ruleOfTraining = null;
 
 const nowhere = { complain: (message) => (message ? tell("refused", message) : hush("refused")) };
 
@@ -35,6 +33,11 @@ const actions = {
     question.focus();
   },
 
+  /** A question that somebody begins to answer stays until it is answered, or another is picked. */
+  touch(name) {
+    conversation.chosen = name;
+  },
+
   goOn() {
     conversation.goesOn = true;
     draw();
@@ -42,7 +45,7 @@ const actions = {
   },
 
   setStop: (stop) =>
-    attempt(rule, "terms", (state) => ({ ...state, stop }), () => (conversation.goesOn = false)),
+    attempt(rule, "terms", ({ stopBefore: _, ...state }) => ({ ...state, stop }), () => (conversation.goesOn = false)),
 
   setPrice(name, price) {
     const trained = conversation.question(name).cost;
@@ -50,7 +53,9 @@ const actions = {
       const { [name]: _, ...others } = state.costs;
       return repriced(state, price === trained ? others : { ...others, [name]: price });
     };
-    attempt(ranking, `price ${name}`, make, () => {
+    const elsewhere = { complain: (message) => nowhere.complain(message && `Price of ${name}: ${message}`) };
+    const place = { complain: (message) => (ranking.editing === name ? ranking : elsewhere).complain(message) };
+    attempt(place, `price ${name}`, make, () => {
       ranking.stopEditing(name);
       const first = conversation.now.ranking[0];
       announce(`${name} now costs ${money(price)}. First in the ranking: ${first ? first.name : "nothing"}.`);
@@ -94,23 +99,23 @@ function say(what) {
   const step = conversation.state.said.length;
   const at = new Date().toISOString();
   const make = (state) => (state.said.length === step ? { ...state, said: [...state.said, { ...what, at }] } : null);
-  attempt(question, `say ${step}`, make, () => {
-    question.focus();
+  attempt(question, `say ${step}`, make, (moved) => {
+    // Somebody may have picked the next question meanwhile, and be typing.
+    if (moved) question.focus();
     announce(`${nextNow()} ${predictionNow()}`);
   });
 }
 
-/** The state with other prices. An average cost holds only under those of training: its penalty goes on instead. */
+/** The state with other prices. A rule that holds only under those of training comes back with them. */
 function repriced(state, costs) {
-  const changed = Object.keys(costs).length > 0;
-  if (changed && state.stop?.includes("average-cost")) {
-    ruleOfTraining = state.stop;
-    const { penalty } = conversation.now;
-    return { ...state, costs, stop: typeof penalty === "number" ? ruleText("penalty", penalty) : null };
+  const { facts, now } = conversation;
+  if (Object.keys(costs).length === 0) {
+    const { stopBefore = state.stop, ...rest } = state;
+    return { ...rest, costs, stop: stopBefore };
   }
-  const stop = !changed && ruleOfTraining !== null ? ruleOfTraining : state.stop;
-  if (!changed) ruleOfTraining = null;
-  return { ...state, costs, stop };
+  const holds = state.stop ?? facts.settings?.stop?.rule ?? null;
+  if (!needsTrainedPrices(holds)) return { ...state, costs };
+  return { ...state, costs, stop: underOtherPrices(holds, now.penalty), stopBefore: state.stop };
 }
 
 const predictionNow = () => `Prediction: ${predictionText(conversation.now.prediction, conversation.facts.target)}.`;
@@ -123,7 +128,7 @@ function nextNow() {
 }
 
 /** Make a change and draw what comes of it; a refusal is shown in its place, and nothing has changed. */
-async function attempt(place, kind, make, then = () => {}) {
+async function attempt(place, kind, make, then) {
   const current = conversation;
   const again = () => attempt(place, kind, make, then);
   try {
@@ -134,10 +139,8 @@ async function attempt(place, kind, make, then = () => {}) {
     return;
   }
   hush("network");
-  if (kind.startsWith("say")) current.chosen = null;
   write(current.state);
-  draw();
-  then();
+  then(draw());
 }
 
 function failed(error, place, again) {
@@ -177,15 +180,17 @@ function busy(is) {
   else byId("progress").hidden = true;
 }
 
+/** @returns {boolean} whether another question is shown now */
 function draw() {
   byId("page").hidden = false;
-  question.update(conversation);
+  const moved = question.update(conversation);
   knownView.update(conversation);
   prediction.update(conversation);
   said.update(conversation);
   ranking.update(conversation);
   rule.update(conversation);
   updateStats(conversation);
+  return moved;
 }
 
 function drawTitle(facts) {
@@ -220,7 +225,6 @@ async function begin(facts, state, { push = false, focus = false, fromLink = fal
   if (mine !== beginnings) return;
   conversation?.close();
   conversation = next;
-  ruleOfTraining = null;
   hush("network");
   hush("refused");
   write(state, push);

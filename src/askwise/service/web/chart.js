@@ -6,7 +6,7 @@ import { num, shortened } from "./format.js";
 const HEIGHT = 170;
 const NARROWEST_STEP = 26;
 const TOP = 14;
-const LEFT = 48;
+const TILT = 38;
 const MARKS = [
   "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0",
   "M-4,-4h8v8h-8z",
@@ -23,15 +23,21 @@ const MARKS = [
  */
 export function stepChart(lines, steps, axis, width) {
   const names = lines.map((line) => shortened(line.name, 16));
-  const right = Math.min(160, 16 + 9 * Math.max(...names.map((name) => name.length)));
-  const longest = Math.max(...steps.map((name) => shortened(name, 16).length));
-  const bottom = 16 + Math.min(76, 4.6 * longest);
-  const step = Math.max(NARROWEST_STEP, (width - LEFT - right) / steps.length);
+  const below = steps.map((name) => shortened(name, 16));
+  const ticks = [axis.low, (axis.low + axis.high) / 2, axis.high].map(axis.format);
+  const tilted = widths(below, "tick");
+  const right = 16 + Math.max(...widths(names, "name"));
+  const bottom = 24 + Math.sin((TILT * Math.PI) / 180) * Math.max(...tilted);
+  const beside = Math.max(48, 14 + Math.max(...widths(ticks, "tick")));
+  const step = Math.max(NARROWEST_STEP, (width - beside - right) / steps.length);
+  // The names below lean to the left: where long ones come early, they need room there.
+  const leans = tilted.map((wide, i) => Math.cos((TILT * Math.PI) / 180) * wide + 4 - step * (i + 0.5));
+  const left = Math.max(beside, ...leans);
   const inner = step * steps.length;
-  const x = (i) => LEFT + step * i;
+  const x = (i) => left + step * i;
   const middle = (i) => x(i + 0.5);
   const y = (value) => TOP + HEIGHT * (1 - (value - axis.low) / (axis.high - axis.low || 1));
-  const total = { width: LEFT + inner + right, height: TOP + HEIGHT + bottom };
+  const total = { width: left + inner + right, height: TOP + HEIGHT + bottom };
   const drawing = s("svg", {
     ...total,
     viewBox: `0 0 ${total.width} ${total.height}`,
@@ -40,13 +46,13 @@ export function stepChart(lines, steps, axis, width) {
   });
   for (const part of [0, 0.25, 0.5, 0.75, 1]) {
     const value = axis.low + part * (axis.high - axis.low);
-    drawing.append(s("line", { class: "grid", x1: LEFT, x2: LEFT + inner, y1: y(value), y2: y(value) }));
-    const place = { class: "tick", x: LEFT - 7, y: y(value) + 4, "text-anchor": "end" };
+    drawing.append(s("line", { class: "grid", x1: left, x2: left + inner, y1: y(value), y2: y(value) }));
+    const place = { class: "tick", x: left - 7, y: y(value) + 4, "text-anchor": "end" };
     if (part % 0.5 === 0) drawing.append(s("text", place, axis.format(value)));
   }
   for (const [i, name] of steps.entries()) {
-    const place = `translate(${middle(i) + 3},${TOP + HEIGHT + 14}) rotate(-38)`;
-    const label = s("text", { class: "tick", transform: place, "text-anchor": "end" }, shortened(name, 16));
+    const place = `translate(${middle(i) + 3},${TOP + HEIGHT + 14}) rotate(-${TILT})`;
+    const label = s("text", { class: "tick", transform: place, "text-anchor": "end" }, below[i]);
     label.append(s("title", {}, name));
     drawing.append(label);
   }
@@ -64,6 +70,16 @@ export function stepChart(lines, steps, axis, width) {
     drawing.append(s("text", { class: `name series-${i}`, x: end, y: places[i] + 4 }, name));
   }
   return drawing;
+}
+
+/** How wide texts of this look are, in pixels. */
+function widths(texts, look) {
+  const drawn = texts.map((text) => s("text", { class: look }, text));
+  const drawing = s("svg", { class: "chart", width: 0, height: 0 }, ...drawn);
+  document.body.append(drawing);
+  const found = drawn.map((text) => text.getComputedTextLength());
+  drawing.remove();
+  return found;
 }
 
 /** Heights for labels near those wanted, at least `gap` from each other. */

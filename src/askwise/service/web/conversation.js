@@ -6,15 +6,16 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** Everything that the API needs to know of the first `n` things that were said. */
 function known(state, facts, n) {
-  const answers = { ...state.known };
+  // Entries, since a name such as __proto__ can't be assigned to.
+  const answers = Object.entries(state.known);
   const declined = [];
   for (const { name, values } of state.said.slice(0, n)) {
     const inputs = facts.questions.find((question) => question.name === name)?.inputs ?? [];
     if (values === null) declined.push(name);
-    else if (inputs.length === 1 && inputs[0].name in values) answers[name] = values[inputs[0].name];
-    else answers[name] = values;
+    else if (inputs.length === 1 && Object.hasOwn(values, inputs[0].name)) answers.push([name, values[inputs[0].name]]);
+    else answers.push([name, values]);
   }
-  return { answers, declined };
+  return { answers: Object.fromEntries(answers), declined };
 }
 
 const terms = (state) => ({ stop: state.stop, costs: Object.keys(state.costs).length ? state.costs : null });
@@ -31,7 +32,7 @@ export class Conversation {
     this.onBusy = onBusy;
     /** Replies to the first 0, 1, 2, ... things that were said. @type {any[]} */
     this.replies = [];
-    /** A question that was picked rather than suggested. @type {string|null} */
+    /** A question that was picked, or begun to be answered: it is shown whatever is suggested. @type {string|null} */
     this.chosen = null;
     /** Whether to go on where the rule says stop. */
     this.goesOn = false;
@@ -49,10 +50,13 @@ export class Conversation {
     return this.facts.questions.find((question) => question.name === name);
   }
 
+  isOpen(name) {
+    return this.now.ranking.some((candidate) => candidate.name === name);
+  }
+
   /** The question to show: the picked one, the suggested one or, when going on, the first of the ranking. */
   get shown() {
-    const open = (name) => this.now.ranking.some((candidate) => candidate.name === name);
-    if (open(this.chosen)) return this.question(this.chosen);
+    if (this.isOpen(this.chosen)) return this.question(this.chosen);
     const name = this.now.question?.name ?? (this.goesOn ? this.now.ranking[0]?.name : undefined);
     return name === undefined ? null : this.question(name);
   }
@@ -93,6 +97,7 @@ export class Conversation {
         if (this.closed.signal.aborted) return false;
         this.state = state;
         this.replies = replies;
+        if (!this.isOpen(this.chosen)) this.chosen = null;
         return true;
       } finally {
         this.onBusy(false);

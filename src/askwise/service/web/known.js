@@ -3,37 +3,34 @@
 import { byId, h } from "./dom.js";
 import { answerText } from "./format.js";
 import { complainAt, draw } from "./inputs.js";
+import { own } from "./names.js";
 
 export class KnownView {
   constructor(actions) {
     this.actions = actions;
     this.box = byId("known");
-    this.key = null;
+    this.conversation = null;
     this.error = h("p", { class: "error", role: "alert" });
   }
 
   update(conversation) {
     const { facts, state } = conversation;
     this.box.hidden = facts.free.length === 0;
-    const key = JSON.stringify([state.model, state.known]);
-    if (this.box.hidden || key === this.key) return;
-    const first = this.key === null || JSON.parse(this.key)[0] !== state.model;
-    this.key = key;
-    const given = facts.free.filter((input) => input.name in state.known);
+    if (this.box.hidden) return;
+    // Within a conversation only this form changes what is known: what is being typed into it stays.
+    const isNew = conversation !== this.conversation;
+    if (isNew) this.form(facts.free, state.known, this.conversation?.facts === facts && this.details.open);
+    this.conversation = conversation;
+    const given = facts.free.filter((input) => Object.hasOwn(state.known, input.name));
     const words = given.map((input) => `${input.name}: ${answerText(state.known[input.name], input.unit)}`).join(", ");
-    if (first) this.form(facts.free, state.known);
     this.summary.textContent = words || "nothing given yet";
-    // After another change than through this form the fields must show what holds.
-    if (!first && !this.holds(state.known)) this.form(facts.free, state.known, this.details.open, words);
   }
 
-  holds(values) {
-    return this.drawn.every((field) => field.read() === (values[field.name] ?? null));
-  }
-
-  form(free, values, open = false, words = "") {
-    this.drawn = free.map((input) => draw(input, { alone: false, value: values[input.name], nothing: "Not known" }));
-    this.summary = h("span", { class: "muted" }, words);
+  form(free, values, open) {
+    const how = (name) => ({ alone: false, value: own(values, name), nothing: "Not known" });
+    this.drawn = free.map((input) => draw(input, how(input.name)));
+    this.error.textContent = "";
+    this.summary = h("span", { class: "muted" });
     const submit = (event) => {
       event.preventDefault();
       const read = this.drawn.map((field) => [field.name, field.read()]);

@@ -4,7 +4,8 @@
  * Something that was said about a question: values by column, null where one can't be had; none where it was declined.
  * @typedef {{name: string, values: Object<string, any>|null, at: string}} Said
  * @typedef {{model: string, fingerprint: string, said: Said[], known: Object<string, any>, stop: string|null,
- *   costs: Object<string, number>}} Case
+ *   costs: Object<string, number>, stopBefore?: string|null}} Case stopBefore: the rule that held until prices were
+ *   changed, where it can't hold under others
  */
 
 const VERSION = 1;
@@ -51,6 +52,7 @@ function isCase(state) {
     state.said.every(isSaid) &&
     isMapping(state.known) &&
     (state.stop === null || isText(state.stop)) &&
+    (state.stopBefore === undefined || state.stopBefore === null || isText(state.stopBefore)) &&
     isMapping(state.costs) &&
     Object.values(state.costs).every((price) => typeof price === "number")
   );

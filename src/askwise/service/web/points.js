@@ -76,7 +76,20 @@ export const ruleText = (kind, value) => (kind ? `${kind}=${value}` : null);
 export function parseRule(text) {
   if (text === null) return { kind: "", value: null };
   const [kind, value] = text.split("=");
-  return kind in WORDS && !text.includes("|") && Number.isFinite(Number(value)) ? { kind, value: Number(value) } : null;
+  return Object.hasOwn(WORDS, kind) && !text.includes("|") && Number.isFinite(Number(value)) ? { kind, value: Number(value) } : null;
+}
+
+const isAverageCost = (part) => part.split("=")[0].trim() === "average-cost";
+
+/** Whether a rule, or one of several that are joined, holds only under the prices of training. */
+export const needsTrainedPrices = (text) => text !== null && text.split("|").some(isAverageCost);
+
+/** The same rule for other prices: in place of an average cost goes the penalty that it comes to. */
+export function underOtherPrices(text, penalty) {
+  // JSON has no infinity: under such a penalty nothing is asked.
+  const instead = typeof penalty === "number" ? ruleText("penalty", penalty) : ruleText("budget", 0);
+  const parts = text.split("|").map((part) => (isAverageCost(part) ? instead : part));
+  return parts.join("|");
 }
 
 /** The rule that a new case starts with. */

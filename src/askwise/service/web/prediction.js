@@ -7,11 +7,17 @@ import { money, num, percent } from "./format.js";
 const MOST_LINES = 5;
 const MOST_BARS = 6;
 
+/** The predicted label as the probabilities name it: true and 1.0 are written otherwise there. */
+function likeliest({ value, proba }) {
+  if (Object.hasOwn(proba, String(value))) return [String(value), proba[String(value)]];
+  return Object.entries(proba).reduce((best, one) => (one[1] > best[1] ? one : best));
+}
+
 /** What a prediction says, in a few words. */
 export function predictionText(prediction, target) {
-  const { value, proba } = prediction;
-  if (proba === null) return `${target ? `${target} ` : ""}${num(value, 4)}`;
-  return `${value}, ${percent(proba[String(value)] ?? 0)}`;
+  if (prediction.proba === null) return `${target ? `${target} ` : ""}${num(prediction.value, 4)}`;
+  const [label, p] = likeliest(prediction);
+  return `${label}, ${percent(p)}`;
 }
 
 export class PredictionView {
@@ -27,6 +33,7 @@ export class PredictionView {
     const { now } = conversation;
     const { value, proba } = now.prediction;
     const isClass = proba !== null;
+    const [label, p] = isClass ? likeliest(now.prediction) : [];
     const sure = now.entropy === null ? "" : `Uncertainty ${num(now.entropy)} nats`;
     refill(
       this.box,
@@ -39,8 +46,8 @@ export class PredictionView {
       h(
         "p",
         { class: "headline" },
-        isClass ? String(value) : num(value, 4),
-        isClass && h("span", { class: "headline-side" }, percent(proba[String(value)] ?? 0)),
+        isClass ? label : num(value, 4),
+        isClass && h("span", { class: "headline-side" }, percent(p)),
       ),
       isClass && this.bars(proba),
       conversation.replies.length > 1 && h("h3", {}, "How it moved"),
@@ -88,13 +95,13 @@ export class PredictionView {
 
   /** The labels that are likeliest now, in the order of the model. */
   lines() {
-    const { replies, now, facts } = this.conversation;
+    const { replies, now } = this.conversation;
     if (now.prediction.proba === null) {
       return [{ name: num(now.prediction.value, 4), values: replies.map((reply) => reply.prediction.value) }];
     }
     const labels = Object.entries(now.prediction.proba);
     const likely = [...labels].sort((a, b) => b[1] - a[1]).slice(0, MOST_LINES);
-    const order = (facts.task.labels ?? []).map(String);
+    const order = Object.keys(now.prediction.proba);
     const chosen = likely.map(([label]) => label).sort((a, b) => order.indexOf(a) - order.indexOf(b));
     return chosen.map((name) => ({ name, values: replies.map((reply) => reply.prediction.proba[name]) }));
   }

@@ -10,19 +10,26 @@ export class QuestionView {
     this.actions = actions;
     this.box = byId("question");
     this.drawn = [];
-    this.key = null;
+    this.conversation = null;
+    /** The name of the question that is drawn. @type {string|null} */
+    this.name = null;
     this.error = h("p", { class: "error", role: "alert" });
   }
 
-  /** Draw what is to be asked; a form that is being filled in stays as it is. */
+  /**
+   * Draw what is to be asked; the form of a question that is shown already stays, with what was typed into it.
+   * @returns {boolean} whether something else is shown now
+   */
   update(conversation) {
     const { shown, now } = conversation;
-    const key = JSON.stringify([conversation.state.model, conversation.state.said.length, shown?.name ?? null]);
+    const isNew = conversation !== this.conversation || (shown?.name ?? null) !== this.name;
+    this.conversation = conversation;
+    this.name = shown?.name ?? null;
     if (shown === null) this.stopped(conversation);
-    else if (key !== this.key) this.form(conversation, shown);
+    else if (isNew) this.form(conversation, shown);
     else this.facts.replaceChildren(...this.price(conversation, shown));
     if (shown !== null) this.top.replaceChildren(...this.kicker(shown, now, conversation));
-    this.key = key;
+    return isNew;
   }
 
   kicker(shown, now, conversation) {
@@ -61,7 +68,7 @@ export class QuestionView {
       ...(help ? [h("p", { class: "help" }, help)] : []),
       h(
         "form",
-        { novalidate: true, onsubmit: submit, autocomplete: "off" },
+        { novalidate: true, onsubmit: submit, oninput: () => this.actions.touch(shown.name), autocomplete: "off" },
         ...this.drawn.map((field) => field.element),
         !alone && h("p", { class: "hint" }, "A single value may be left empty."),
         this.error,

@@ -12,11 +12,13 @@ export class RankingView {
     this.all = false;
     /** The question whose price is being changed. @type {string|null} */
     this.editing = null;
-    this.message = "";
   }
 
   update(conversation) {
+    if (conversation.facts.name !== this.conversation?.facts.name) this.editing = null;
     this.conversation = conversation;
+    // The price field is moved into the new list as it is, and what is moved loses the focus.
+    const active = this.editing !== null && this.form.contains(document.activeElement) ? document.activeElement : null;
     const { now, pricesChanged } = conversation;
     const ranking = now.ranking;
     const penalty = typeof now.penalty === "number" ? now.penalty : null;
@@ -52,6 +54,7 @@ export class RankingView {
           h("button", { type: "button", "data-key": "reset", onclick: this.actions.resetPrices }, "Prices as trained"),
         ),
     );
+    active?.focus();
   }
 
   item(candidate, most, penalty) {
@@ -91,7 +94,7 @@ export class RankingView {
         "div",
         { class: "rank-facts" },
         h("span", {}, `value ${num(value)}`),
-        this.editing === name ? this.priceForm(name, cost) : this.priceButton(name, cost),
+        this.editing === name ? this.form : this.priceButton(name, cost),
       ),
     );
   }
@@ -99,13 +102,12 @@ export class RankingView {
   priceButton(name, cost) {
     const edit = () => {
       this.editing = name;
-      this.typed = undefined;
-      this.message = "";
+      this.form = this.priceForm(name, cost);
       this.update(this.conversation);
       this.field.focus();
       this.field.select();
     };
-    const changed = name in this.conversation.state.costs;
+    const changed = Object.hasOwn(this.conversation.state.costs, name);
     return h(
       "button",
       { type: "button", class: changed ? "price changed" : "price", "data-key": `price ${name}`, onclick: edit },
@@ -114,22 +116,21 @@ export class RankingView {
     );
   }
 
+  /** Made once and drawn again as it is, with what was typed into it. */
   priceForm(name, cost) {
     const id = newId();
     this.field = h("input", {
       id,
       type: "text",
       inputmode: "decimal",
-      value: this.typed ?? String(cost),
-      "data-key": `field ${name}`,
+      value: String(cost),
       "aria-describedby": `${id}-error`,
-      "aria-invalid": this.message ? "true" : null,
       onkeydown: (event) => event.key === "Escape" && this.stopEditing(name),
     });
+    this.error = h("p", { class: "error", id: `${id}-error`, role: "alert" });
     const submit = (event) => {
       event.preventDefault();
-      this.typed = this.field.value.trim();
-      this.actions.setPrice(name, typedNumber(this.typed));
+      this.actions.setPrice(name, typedNumber(this.field.value.trim()));
     };
     return h(
       "form",
@@ -138,23 +139,25 @@ export class RankingView {
       this.field,
       h("button", { type: "submit", class: "small" }, "Set"),
       h("button", { type: "button", class: "small quiet", onclick: () => this.stopEditing(name) }, "Cancel"),
-      h("p", { class: "error", id: `${id}-error`, role: "alert" }, this.message),
+      this.error,
     );
   }
 
-  /** Close the price field; the focus goes back to the button that opened it. */
+  /** Close the price field of a question; the focus goes from there back to the button that opened it. */
   stopEditing(name) {
+    if (this.editing !== name) return;
+    const wasHere = this.form.contains(document.activeElement);
     this.editing = null;
-    this.message = "";
     this.update(this.conversation);
+    if (!wasHere) return;
     const buttons = [...this.box.querySelectorAll("button.price")];
     buttons.find((button) => button.dataset.key === `price ${name}`)?.focus();
   }
 
+  /** Show a message at the price field, "" none. */
   complain(message) {
-    if (!message) return;
-    this.message = message;
-    this.update(this.conversation);
-    this.field?.focus();
+    this.error.textContent = message;
+    this.field.setAttribute("aria-invalid", String(Boolean(message)));
+    if (message) this.field.focus();
   }
 }

@@ -1,4 +1,4 @@
-// The record of a conversation, made from what the API replied at each step: as JSON and as CSV.
+// The record of a conversation, made from what the API replied at each step, in the words of the server's own records.
 
 /** What was said at each step, with the estimates before it and the prediction after it. */
 export function steps(conversation) {
@@ -8,14 +8,14 @@ export function steps(conversation) {
     const after = replies[k + 1];
     const estimate = before.ranking.find((candidate) => candidate.name === name) ?? null;
     return {
-      step: k + 1,
+      seq: k + 1,
       at,
       kind: values === null ? "declined" : "told",
-      question: name,
+      name,
       suggested: before.question?.name ?? null,
-      answer: values,
-      price: values === null ? 0 : (estimate?.cost ?? null),
+      answers: values,
       value: estimate?.value ?? null,
+      cost: estimate?.cost ?? null,
       value_per_cost: estimate?.value_per_cost ?? null,
       ranking: before.ranking,
       prediction: after.prediction,
@@ -35,7 +35,7 @@ export function recordJson(conversation) {
     fingerprint: facts.fingerprint,
     target: facts.target,
     stop: state.stop,
-    costs: Object.fromEntries(facts.questions.map(({ name, cost }) => [name, state.costs[name] ?? cost])),
+    costs: state.costs,
     known: state.known,
     start: { prediction: replies[0].prediction, entropy: replies[0].entropy },
     steps: steps(conversation),
@@ -45,28 +45,36 @@ export function recordJson(conversation) {
   return JSON.stringify(record, null, 2);
 }
 
-const COLUMNS = ["step", "at", "kind", "question", "answer", "price", "value", "value_per_cost", "entropy", "spent"];
+const COLUMNS = [
+  "seq",
+  "at",
+  "kind",
+  "name",
+  "answers",
+  "value",
+  "cost",
+  "value_per_cost",
+  "spent",
+  "reason",
+  "prediction",
+  "proba",
+  "fingerprint",
+  "entropy",
+];
 
+/** A line a step; what has several parts is JSON within its cell, and the rankings are left out. */
 export function recordCsv(conversation) {
-  const labels = Object.keys(conversation.now.prediction.proba ?? {});
-  const lines = [[...COLUMNS, "prediction", ...labels.map((label) => `p(${label})`)]];
-  for (const step of steps(conversation)) {
-    const { value, proba } = step.prediction;
-    const cells = COLUMNS.map((name) => (name === "answer" ? answerCell(step.answer) : step[name]));
-    lines.push([...cells, value, ...labels.map((label) => proba[label])]);
-  }
-  return lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
-}
-
-function answerCell(values) {
-  if (values === null) return null;
-  const given = Object.values(values);
-  return given.length === 1 ? given[0] : JSON.stringify(values);
+  const { fingerprint } = conversation.facts;
+  const lines = steps(conversation).map((step) => {
+    const cells = { ...step, prediction: step.prediction.value, proba: step.prediction.proba, fingerprint };
+    return COLUMNS.map((name) => cells[name]);
+  });
+  return [COLUMNS, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
 function quoted(cell) {
   if (cell === null || cell === undefined) return "";
-  let text = String(cell);
+  let text = typeof cell === "object" ? JSON.stringify(cell) : String(cell);
   // A spreadsheet would take such a text for a formula.
   if (typeof cell === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

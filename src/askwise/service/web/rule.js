@@ -128,8 +128,9 @@ export class RuleView {
       const said = this.measures(point).map(([name, figure]) => `${name} ${figure}`).join(", ");
       this.slider.setAttribute("aria-valuetext", `${num(point.value)}; ${said}`);
     }
+    const isTyping = document.activeElement === this.field && this.field.value.trim() !== this.written;
     this.written = value === null ? "" : num(value, 5).replaceAll(",", "");
-    this.field.value = this.written;
+    if (!isTyping) this.field.value = this.written;
     this.expect(rule, place === null ? null : rule.points[place], value);
   }
 

@@ -49,10 +49,10 @@ export class SaidView {
   }
 
   item(step, k) {
-    const facts = this.conversation.question(step.question);
+    const facts = this.conversation.question(step.name);
     const inputs = facts?.inputs ?? [];
     const unit = (name) => inputs.find((input) => input.name === name)?.unit ?? "";
-    const given = Object.entries(step.answer ?? {}).map(([name, value]) => [name, answerText(value, unit(name))]);
+    const given = Object.entries(step.answers ?? {}).map(([name, value]) => [name, answerText(value, unit(name))]);
     let answer = h("em", {}, "can't be had");
     if (given.length === 1) answer = given[0][1];
     if (given.length > 1) answer = h("ul", {}, ...given.map(([name, text]) => h("li", {}, `${name}: ${text}`)));
@@ -63,15 +63,16 @@ export class SaidView {
       h(
         "div",
         { class: "said-what" },
-        h("span", { class: "said-name" }, step.question),
+        h("span", { class: "said-name" }, step.name),
         h("span", { class: "said-answer" }, answer),
+        facts?.text && h("span", { class: "said-text" }, facts.text),
       ),
-      h("span", { class: "said-price" }, step.answer === null ? "not paid" : `paid ${money(step.price)}`),
+      h("span", { class: "said-price" }, step.answers === null ? "not paid" : `paid ${money(step.cost)}`),
       h(
         "button",
         { type: "button", class: "icon", "data-key": `remove ${k}`, title: "Take this back", onclick: remove },
         h("span", { "aria-hidden": "true" }, "×"),
-        h("span", { class: "hidden" }, `Take back ${step.question}`),
+        h("span", { class: "hidden" }, `Take back ${step.name}`),
       ),
     );
   }
