@@ -3,7 +3,8 @@
 python benchmarks/service.py [--model heart.askwise] [--seconds 15] [--requests 100000]
 
 The server runs in a process of its own on loopback, with a journal on SQLite; this process is all its clients. Without
-a model, one is trained on scikit-learn's breast cancer data. Figures are printed as one JSON object a part.
+a model, one is trained on scikit-learn's breast cancer data. Figures are printed as one JSON object a part; the exit
+status is 1 where one is beyond its limit.
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ from urllib.request import urlopen
 import numpy as np
 
 CLIENTS = 64
+# What each part must reach on two cores, this process included.
+LIMITS = {
+    "next_without_thinking": {"per_second": (500, np.inf), "p99_ms": (0, 300), "errors": (0, 0)},
+    "events_without_thinking": {"events_per_second": (150, np.inf), "errors": (0, 0)},
+    "sessions_at_a_rate": {"p99_ms": (0, 50), "errors": (0, 0)},
+}
 
 
 class Client:
@@ -162,14 +169,20 @@ async def sessions_at_a_rate(where: Where, seconds: float, sessions: int = 1000,
         free.put_nowait(connection)
 
     async def one(i: int) -> None:
+        # The clock runs while a request waits for a connection.
+        await load.time(change(i))
+
+    async def change(i: int) -> tuple[int, bytes]:
         connection = await free.get()
         question = states[i]["question"]
         path, body = f"{where.path}/sessions", {"stop": where.stop}
         if question is not None:
             path, body = f"/v1/sessions/{states[i]['id']}/tell", {"name": question["name"]}
             body["value"] = cases.answer(question["name"])
-        states[i] = json.loads(await load.time(connection.call("POST", path, body)))
+        status, reply = await connection.call("POST", path, body)
+        states[i] = json.loads(reply)
         free.put_nowait(connection)
+        return status, reply
 
     tasks = []
     for k in range(int(rate * seconds)):
@@ -236,6 +249,13 @@ class Where:
         return int(next(line for line in lines if line.startswith("askwise_journal_commits_total")).split()[1])
 
 
+def judged(figures: dict[str, Any], limits: dict[str, tuple[float, float]]) -> bool:
+    """Print the figures of a part, and whether each that has limits is within them."""
+    is_within = all(low <= figures[name] <= high for name, (low, high) in limits.items())
+    print(json.dumps(figures | {"within_limits": is_within}), flush=True)
+    return is_within
+
+
 def trained(folder: Path) -> Path:
     from sklearn.datasets import load_breast_cancer
 
@@ -268,12 +288,13 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        model = given.model or trained(folder)
+        model, well = given.model or trained(folder), True
         with served(model, folder) as where:
             for part in (next_without_thinking, events_without_thinking, sessions_at_a_rate):
-                print(json.dumps(asyncio.run(part(where, given.seconds))), flush=True)
+                well = judged(asyncio.run(part(where, given.seconds)), LIMITS[part.__name__]) and well
             if given.requests:
-                print(json.dumps(asyncio.run(memory_over(where, given.requests))), flush=True)
+                well = judged(asyncio.run(memory_over(where, given.requests)), {"errors": (0, 0)}) and well
+    sys.exit(0 if well else 1)
 
 
 if __name__ == "__main__":

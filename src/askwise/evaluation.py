@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,10 +10,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from askwise.acquisition import Stop, StoppingRule, Trace, Walk, askable, rule_name
-from askwise.arrays import cost_tensor
+from askwise.acquisition import StoppingRule, Trace, rule_name
 from askwise.errors import AskwiseError
-from askwise.features import Rows, evenly, rows_at_once
+from askwise.features import Rows, evenly
 from askwise.model import Costs, Model
 from askwise.stopping import Budget, Confidence, Penalty
 from askwise.tasks import Classification, Task, entropy
@@ -28,8 +24,8 @@ Metric = Callable[[Array, Array, Array], Array]
 MOST_LEVELS = 1_000_000
 # Penalties to look an average cost up among.
 FINE_POINTS = 2000
-# Of the curve that a model keeps: points of a rule, and rows.
-KEPT_POINTS, KEPT_ROWS = 40, 2000
+# Rows of the curve that a model keeps.
+KEPT_ROWS = 1000
 # Of confidence, of predictions and of estimates: so many bins.
 BINS = 10
 # Drawing rows again adds noise to every bin, and ECE is a mean of absolute values, which noise can only raise: its
@@ -188,19 +184,13 @@ def curve(
     prices = model.costs(costs)
     truth = coded(model.task, y)
     draws = bootstrap_draws(len(rows), bootstrap) if bootstrap else None
-    sample = model.trace(rows.take(evenly(len(rows), 1000)), [None], prices)
-    shared, budgets = _rules(model, sample, prices, points)
+    shared, budgets = _rules(model, rows, prices, points)
     walks: list[tuple[Sequence[StoppingRule], StoppingRule | None]] = [(shared, None)] if shared else []
     walks += [([rule], rule) for rule in budgets]
     records = []
     for i, (rules, walked_by) in enumerate(walks):
         inner = None if progress is None else _within(progress, i / len(walks), 1 / len(walks))
         records += _records(model, rows, truth, rules, walked_by, prices, draws, inner)
-    return _ordered(records)
-
-
-def _ordered(records: list[dict[str, Any]]) -> pd.DataFrame:
-    """The points of a curve, rule by rule, from little spent to much."""
     order = {name: i for i, name in enumerate(("budget", "confidence", "penalty"))}
     table = pd.DataFrame(records).drop_duplicates(["rule", "mean_cost", "mean_groups"])
     return table.iloc[np.lexsort([table["mean_cost"], table["rule"].map(order)])].reset_index(drop=True)
@@ -213,119 +203,26 @@ def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: in
 
 
 def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd.DataFrame:
-    """Have a model keep the frontier and the curve of these rows, and what it spends at many more penalties.
+    """Have a model keep the frontier and the curve of these rows, and what it spends at ten times as many penalties.
 
     Where scores are only an order there are no penalties: the frontier is then of budgets.
     """
-    prices, truth = model.costs(costs), coded(model.task, y)
-    trace = model.trace(rows, [None], prices)
+    prices = model.costs(costs)
     if not model.policy.is_information:
-        table = _kept_curve(model, rows, truth, trace, prices)
-        model.curves[prices] = table
+        model.curves[prices] = table = curve(model, rows, y, costs)
         kept = table[table["rule"] == "budget"].drop(columns="rule").rename(columns={"parameter": "budget"})
         model.frontiers[prices] = kept.reset_index(drop=True)
         return model.frontiers[prices]
+    if model.policy.is_quick:
+        some = evenly(len(rows), KEPT_ROWS)
+        model.curves[prices] = curve(model, rows.take(some), y[some.numpy()], costs)
+    trace = model.trace(rows, [None], prices)
     penalties = _grid(trace.best.numpy(), trace.spent.numpy(), FINE_POINTS)
     # Row by row: all stops of all rows at once would fill gigabytes.
     cost = sum(spent[at] for spent, at in zip(trace.spent.numpy().T, _stops(trace, penalties), strict=True))
-    model.frontiers[prices] = _frontier(model, trace, truth, 200)
+    model.frontiers[prices] = _frontier(model, trace, coded(model.task, y), 200)
     model.spending[prices] = pd.DataFrame({"penalty": penalties, "mean_cost": cost / len(rows)})
-    some = evenly(len(rows), KEPT_ROWS)
-    model.curves[prices] = _kept_curve(model, rows.take(some), truth[some.numpy()], _of_rows(trace, some), prices)
     return model.frontiers[prices]
-
-
-def _kept_curve(model: Model, rows: Rows, truth: Array, trace: Trace, prices: tuple[float, ...]) -> pd.DataFrame:
-    """A curve from a walk to the end of these rows, which every rule cuts."""
-    sample = _of_rows(trace, evenly(len(rows), 1000))
-    costs = cost_tensor(prices, torch.float64, "cpu")
-    moments = Moments(trace, costs)
-    records = []
-    for rule in itertools.chain(*_rules(model, sample, prices, KEPT_POINTS)):
-        at = moments.stop(rule)
-        ends = _spend_the_rest(model, rows, trace, at, rule, costs) if isinstance(rule, Budget) else trace.at(at)
-        records.append(_named(rule) | _brought(model, *ends, truth))
-    return _ordered(records)
-
-
-@dataclass(frozen=True)
-class Moments:
-    """All steps of a walk to the end, as our rules look at a `Step`: everything is (steps + 1, rows).
-
-    `cheapest` is here the price of what is asked next: a budget stops where it can't pay that.
-    """
-
-    trace: Trace
-    costs: Tensor
-
-    @property
-    def spent(self) -> Tensor:
-        return self.trace.spent
-
-    @property
-    def best(self) -> Tensor:
-        return self.trace.best
-
-    @cached_property
-    def can_ask(self) -> Tensor:
-        return self.best > -torch.inf
-
-    @cached_property
-    def cheapest(self) -> Tensor:
-        choice = torch.cat([self.trace.choice, self.trace.choice.new_full((1, len(self.spent[0])), -1)])
-        return self.costs[choice.clamp_min(0)].masked_fill(choice < 0, torch.inf)
-
-    @cached_property
-    def entropy(self) -> Tensor:
-        # Step by step: logarithms of all outputs at once would take their memory several times.
-        return torch.stack([entropy(outputs) for outputs in self.trace.outputs])
-
-    def stop(self, rule: StoppingRule) -> Tensor:
-        """The step at which a rule stops each row, (rows,); where nothing is left, every row has stopped."""
-        last = self.trace.stops[0].at
-        stops = rule.stops(self)  # type: ignore[arg-type]
-        return torch.where(stops.any(0), stops.to(torch.uint8).argmax(0), last).minimum(last)
-
-
-@torch.no_grad()
-def _spend_the_rest(
-    model: Model, rows: Rows, trace: Trace, at: Tensor, rule: Budget, costs: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Outputs, spent and number asked once a budget that can't pay what is asked at step `at` (rows,) is used up.
-
-    Until then it asks what is asked without a budget; from there on what it can still pay, mostly little or nothing.
-    """
-    outputs, spent, n_asked = trace.at(at)
-    asked = (trace.choice >= 0) & (torch.arange(len(trace.choice))[:, None] < at)
-    # One place more than there are groups, for what is not asked.
-    places = torch.where(asked, trace.choice, len(costs)).T
-    known = torch.zeros(len(rows), len(costs) + 1, dtype=torch.bool).scatter_(1, places, True)[:, :-1]
-    _, can_pay = askable(known, rows.available, spent, costs, rule)
-    place = torch.device(model.device)
-    left = can_pay.any(1).nonzero()[:, 0]
-    for index in left.split(rows_at_once(place)) if len(left) else ():
-        path = Walk(model.fast_policy, rows.take(index).to(place), costs.to(place), rule, model.running_policy)
-        path.known, path.spent = known[index].to(place), spent[index].to(place)
-        for choice, is_asked in zip(trace.choice[: int(at[index].max()), index], asked[:, index], strict=False):
-            path.tracker.reveal(choice.clamp_min(0).to(place), is_asked.to(place))
-        here = index
-        while len(here):
-            step = path.step()
-            outputs[here], spent[here], n_asked[here] = (
-                part.cpu() for part in (step.belief.outputs, step.spent, step.n_asked)
-            )
-            path.go_on(step)
-            going = step.can_ask.nonzero()[:, 0]
-            path.keep(going)
-            here = here[going.cpu()]
-    return outputs, spent, n_asked
-
-
-def _of_rows(trace: Trace, index: Tensor) -> Trace:
-    """The same walk of some of its rows."""
-    parts = {name: getattr(trace, name)[:, index] for name in ("outputs", "spent", "best", "choice")}
-    stops = tuple(Stop(stop.at[index], stop.reason[index.numpy()]) for stop in trace.stops)
-    return replace(trace, **parts, stops=stops)
 
 
 def _frontier(model: Model, trace: Trace, truth: Array, points: int) -> pd.DataFrame:
@@ -361,9 +258,10 @@ def area_under_curve(table: pd.DataFrame, metric: str, most: float | None = None
 
 
 def _rules(
-    model: Model, sample: Trace, prices: tuple[float, ...], points: int
+    model: Model, rows: Rows, prices: tuple[float, ...], points: int
 ) -> tuple[list[StoppingRule], list[StoppingRule]]:
-    """The rules of a curve, spread by a walk to the end: those that can share a walk, and those that need one each."""
+    """The rules of a curve: those that can share a walk, and those that need one each."""
+    sample = model.trace(rows.take(evenly(len(rows), 1000)), [None], prices)
     spent = sample.spent.numpy()
     budgets: list[StoppingRule] = [Budget(k) for k in _budgets(prices, points)]
     others: list[StoppingRule] = []
@@ -436,21 +334,13 @@ def _record(
     model: Model, trace: Trace, rule: StoppingRule, at: Tensor, truth: Array, draws: Array | None
 ) -> dict[str, Any]:
     """What a rule that cuts a trace at these steps spends and brings."""
-    return _named(rule) | brings(model, trace, at, truth, draws)
-
-
-def _named(rule: StoppingRule) -> dict[str, Any]:
-    return {"rule": rule_name(rule), "parameter": next(iter(vars(rule).values()))}
+    brought = brings(model, trace, at, truth, draws)
+    return {"rule": rule_name(rule), "parameter": next(iter(vars(rule).values())), **brought}
 
 
 def brings(model: Model, trace: Trace, at: Tensor, truth: Array, draws: Array | None = None) -> dict[str, float]:
     """What rows that stop at these steps of a trace spend on average, how many groups that is, and every metric."""
-    return _brought(model, *trace.at(at), truth, draws)
-
-
-def _brought(
-    model: Model, outputs: Tensor, spent: Tensor, n_asked: Tensor, truth: Array, draws: Array | None = None
-) -> dict[str, float]:
+    outputs, spent, n_asked = trace.at(at)
     return {
         "mean_cost": float(spent.mean()),
         "mean_groups": float(n_asked.double().mean()),

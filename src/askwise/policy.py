@@ -35,6 +35,8 @@ class Policy(nn.Module):
     is_information: bool = True
     # Whether it can be written as one graph for other programs, whose shapes do not depend on the data.
     is_exportable: bool = True
+    # Whether many walks over many rows take little beside training.
+    is_quick: bool = True
     group_of_column: Tensor
     column_of_entry: Tensor
 

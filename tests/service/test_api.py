@@ -261,7 +261,7 @@ def test_a_session_is_told_declines_undoes_and_stops(client, heart):
     assert "the session was stopped" in refused.message
 
 
-def test_what_was_known_when_a_session_began_is_not_undone(client, serve):
+def test_what_was_known_when_a_session_began_is_not_undone(client):
     _, act = begin(client, answers={"age": 63, "sex": "female"})
     assert act("undo").status == 409
     assert act("tell", name="pressure", value=150).status == 200

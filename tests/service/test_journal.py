@@ -284,7 +284,7 @@ def test_the_tables_are_plain_enough_to_be_read_by_hand(journal):
     assert [tuple(row) for row in rows] == [("a", 1, "told")]
 
 
-def test_a_commit_that_may_have_arrived_is_not_called_undone(journal, monkeypatch):
+def test_a_commit_that_may_have_arrived_is_not_called_undone(journal):
     """As when the connection is lost after the commit was sent: repeating a change blindly might make it twice."""
 
     def lost(_):

@@ -77,6 +77,8 @@ class EddiPolicy(PairPolicy):
     """
 
     is_exportable = False
+    # Each score is an average over draws.
+    is_quick = False
     noise: Tensor
     in_group: Tensor
 

@@ -76,7 +76,8 @@ export const ruleText = (kind, value) => (kind ? `${kind}=${value}` : null);
 export function parseRule(text) {
   if (text === null) return { kind: "", value: null };
   const [kind, value] = text.split("=");
-  return Object.hasOwn(WORDS, kind) && !text.includes("|") && Number.isFinite(Number(value)) ? { kind, value: Number(value) } : null;
+  const isOne = Object.hasOwn(WORDS, kind) && !text.includes("|") && Number.isFinite(Number(value));
+  return isOne ? { kind, value: Number(value) } : null;
 }
 
 const isAverageCost = (part) => part.split("=")[0].trim() === "average-cost";
@@ -88,8 +89,7 @@ export const needsTrainedPrices = (text) => text !== null && text.split("|").som
 export function underOtherPrices(text, penalty) {
   // JSON has no infinity: under such a penalty nothing is asked.
   const instead = typeof penalty === "number" ? ruleText("penalty", penalty) : ruleText("budget", 0);
-  const parts = text.split("|").map((part) => (isAverageCost(part) ? instead : part));
-  return parts.join("|");
+  return text.split("|").map((part) => (isAverageCost(part) ? instead : part)).join("|");
 }
 
 /** The rule that a new case starts with. */

@@ -83,7 +83,7 @@ export class RankingView {
         ),
         h("span", { class: "rank-worth" }, h("span", { class: "hidden" }, "value per cost "), num(worth)),
       ),
-      facts.text && h("p", { class: "rank-text" }, facts.text),
+      facts.text && h("p", { class: "rank-text", title: facts.text }, facts.text),
       h(
         "div",
         { class: "track", "aria-hidden": "true" },

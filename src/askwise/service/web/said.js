@@ -53,9 +53,8 @@ export class SaidView {
     const inputs = facts?.inputs ?? [];
     const unit = (name) => inputs.find((input) => input.name === name)?.unit ?? "";
     const given = Object.entries(step.answers ?? {}).map(([name, value]) => [name, answerText(value, unit(name))]);
-    let answer = h("em", {}, "can't be had");
-    if (given.length === 1) answer = given[0][1];
-    if (given.length > 1) answer = h("ul", {}, ...given.map(([name, text]) => h("li", {}, `${name}: ${text}`)));
+    const isPanel = given.length > 1;
+    const answer = given.length === 1 ? given[0][1] : h("em", {}, "can't be had");
     const remove = () => this.actions.remove(k);
     return h(
       "li",
@@ -64,8 +63,7 @@ export class SaidView {
         "div",
         { class: "said-what" },
         h("span", { class: "said-name" }, step.name),
-        h("span", { class: "said-answer" }, answer),
-        facts?.text && h("span", { class: "said-text" }, facts.text),
+        !isPanel && h("span", { class: "said-answer" }, answer),
       ),
       h("span", { class: "said-price" }, step.answers === null ? "not paid" : `paid ${money(step.cost)}`),
       h(
@@ -74,6 +72,8 @@ export class SaidView {
         h("span", { "aria-hidden": "true" }, "×"),
         h("span", { class: "hidden" }, `Take back ${step.name}`),
       ),
+      facts?.text && h("p", { class: "said-text", title: facts.text }, facts.text),
+      isPanel && h("ul", { class: "said-answer" }, ...given.map(([name, text]) => h("li", {}, `${name}: ${text}`))),
     );
   }
 
