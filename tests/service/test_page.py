@@ -164,10 +164,14 @@ def test_the_page_asks_what_a_session_asks(person, models, inputs, rows, i):
     assert order
     assert converse(one, inputs, rows[i]) == order
     label, proba = session.prediction
-    assert one.part("prediction").locator(".headline").inner_text() == f"{label}{100 * proba[label]:.1f} %"
-    assert one.part("stats").locator(".figure").first.inner_text() == f"{session.spent:.2f}".rstrip("0").rstrip(".")
+    spent, told = f"{session.spent:.2f}".rstrip("0").rstrip("."), len(order) - len(session.declined)
+    assert one.part("stats").locator(".figure").first.inner_text() == spent
     expect(one.part("question")).to_contain_text("Time to stop")
-    expect(one.part("question")).to_contain_text("No open question is worth its cost.")
+    expect(one.part("question").get_by_role("heading")).to_have_text(f"{label}, {100 * proba[label]:.1f} %")
+    why = f"No open question is worth its cost. Spent {spent} on {told} question"
+    expect(one.part("question")).to_contain_text(why)
+    buttons = one.part("question").get_by_role("button").all_inner_texts()
+    assert buttons == ["New case", "Record as JSON", "Record as CSV", "Go on asking"][: 4 if one.ranking else 3]
 
 
 def test_a_link_reopens_the_same_state_and_undo_leads_back(person, inputs, rows):
@@ -187,7 +191,7 @@ def test_a_link_reopens_the_same_state_and_undo_leads_back(person, inputs, rows)
     one.part("said").get_by_role("button", name=f"Take back {order[1]}").click()
     expect(one.part("said").locator(".said-name")).to_have_count(2)
     assert one.said == [order[0], order[2]]
-    one.button("Start again", "said").click()
+    one.button("New case", "said").click()
     expect(one.part("said").locator(".said-name")).to_have_count(0)
     one.page.go_back()
     expect(one.part("said").locator(".said-name")).to_have_count(2)
@@ -209,7 +213,7 @@ def test_what_can_not_be_had_is_not_paid_and_any_open_question_may_be_answered(p
     assert one.part("stats").locator(".figure").first.inner_text() == "15"
 
 
-def test_another_price_changes_the_order_and_takes_the_average_cost_away(person):
+def test_another_price_changes_the_order_and_a_penalty_takes_the_place_of_the_average_cost(person):
     one = person().settle()
     stop, before = one.state["stop"], one.ranking
     change = one.part("ranking").get_by_role("button", name=f"change the price of {ODD}")
@@ -218,16 +222,23 @@ def test_another_price_changes_the_order_and_takes_the_average_cost_away(person)
     field.press("Enter")
     expect(one.part("ranking").get_by_role("alert")).to_contain_text("at least")
     expect(field).to_have_value("-1")
+    field.fill("0,01")
+    field.press("Enter")
+    expect(one.part("ranking").get_by_role("alert")).to_contain_text("write it with a point")
     field.fill("0.01")
     field.press("Enter")
     expect(one.part("ranking").locator(".rank-name").first).to_contain_text(ODD)
     expect(change).to_be_focused()
     assert one.state["costs"] == {ODD: 0.01}
     assert one.state["stop"].startswith("penalty=")
-    expect(one.page.get_by_label("Average cost")).to_have_count(0)
+    average = one.part("rule").get_by_role("radio", name="Average cost")
+    expect(average).to_be_disabled()
+    instead = one.part("rule").get_by_role("status").filter(has_text="the penalty that matches it is used instead")
+    expect(instead).to_have_count(1)
     expect(one.part("rule")).not_to_contain_text("held out")
     one.button("Prices as trained").click()
-    expect(one.page.get_by_label("Average cost", exact=True).first).to_be_checked()
+    expect(average).to_be_checked()
+    expect(instead).to_have_count(0)
     assert (one.ranking, one.state["stop"], one.state["costs"]) == (before, stop, {})
 
 
@@ -240,9 +251,10 @@ def test_another_price_leaves_joined_rules_as_they_are_except_the_average_cost(p
     instead, budget = one.state["stop"].split("|")
     assert instead.startswith("penalty=") if average else instead == "budget=0"
     assert budget == "budget=3"
+    expect(one.part("rule")).to_contain_text("penalty that matches it is" if average else "a budget of 0, which asks")
     expect(one.part("question")).to_contain_text("Ask next" if average else "Time to stop")
     # A new case has the same prices and, once they are those of training, the same rule.
-    one.button("Start again", "said").click()
+    one.button("New case", "said").click()
     one.settle().page.reload()
     one.settle("clinic")
     one.button("Prices as trained").click()
@@ -290,7 +302,7 @@ def test_what_is_being_typed_stays_whatever_else_changes(person, inputs):
     expect(answer).to_have_value("13")
     assert one.asked == "pressure"
     # A new case begins with an empty field.
-    one.button("Start again", "said").click()
+    one.button("New case", "said").click()
     expect(one.part("said").locator(".said-name")).to_have_count(0)
     one.settle().pick("pressure")
     expect(answer).to_have_value("")
@@ -311,7 +323,6 @@ def test_a_question_that_somebody_begins_to_answer_stays_without_being_picked(pe
 
 def test_what_is_typed_before_a_reply_comes_is_not_undone_by_it(person):
     one = person().settle().ask_everything()
-    one.part("known").get_by_text("Known from the start").click()
     age = one.part("known").get_by_label("age")
     with one.no_reply():
         age.fill("63")
@@ -342,10 +353,13 @@ def test_what_is_typed_before_a_reply_comes_is_not_undone_by_it(person):
 def test_the_slider_moves_along_what_was_measured(person, facts):
     one = person().settle()
     slider = one.part("rule").get_by_role("slider")
+    suggested = one.part("rule").get_by_text("from the worst accuracy measured to the best")
+    expect(suggested).to_be_visible()
     slider.focus()
     slider.press("Home")
     expect(one.part("question")).to_contain_text("Time to stop")
     assert one.state["stop"] == "average-cost=0"
+    expect(suggested).to_have_count(0)
     expect(one.part("rule")).to_contain_text(f"on {facts['card']['rows_validated']} rows held out")
     slider.press("End")
     expect(one.part("question")).to_contain_text("Ask next")
@@ -390,20 +404,45 @@ def test_values_are_checked_by_the_api_and_remarked_on_by_the_page(person):
     expect(one.part("question")).to_contain_text("Sitting, after <b>five</b> minutes.")
     field.fill("1,5")
     field.press("Enter")
-    expect(one.part("question")).to_contain_text("'pressure' takes a number, was given '1,5'")
+    expect(one.part("question")).to_contain_text("'pressure' takes a number, was given '1,5'; write it with a point")
     expect(field).to_have_value("1,5")
     field.fill("900")
     expect(one.part("question")).to_contain_text("Outside what was seen in training")
     field.press("Enter")
-    expect(one.part("said")).to_contain_text("900 mm Hg")
-    one.part("known").get_by_text("Known from the start").click()
-    one.part("known").get_by_label("age").fill("63")
+    expect(one.part("said")).to_contain_text(re.compile(r"900 mm Hg\s*outside \d+"))
+    expect(one.part("announcer")).to_contain_text("'pressure' is 900, outside what was seen in training")
+    remarks = one.part("prediction").locator(".note")
+    expect(remarks).to_have_text(re.compile("^'pressure' is 900, outside what was seen in training, "))
+    expect(one.part("rule")).not_to_contain_text("outside what was seen")
+    # A remark on the rule is shown at the rule.
+    exact = one.part("rule").get_by_role("textbox", name="Average cost")
+    exact.fill("1000000")
+    exact.press("Enter")
+    expect(one.part("rule").get_by_role("status").filter(has_text="everything will be asked")).to_have_count(1)
+    expect(remarks).to_have_count(1)
+
+
+def test_what_is_known_from_the_start_comes_first_until_something_is_said(person):
+    one = person().settle()
+    age, summary = one.part("known").get_by_label("age"), one.part("known").get_by_text("Known from the start")
+    expect(age).to_be_visible()
+    assert one.part("known").bounding_box()["y"] < one.part("question").bounding_box()["y"]
+    # What was entered and not used yet stays in sight.
+    age.fill("63")
+    one.decline()
+    expect(age).to_be_visible()
     one.button("Use these").click()
+    expect(age).not_to_be_visible()
     expect(one.part("known")).to_contain_text("age: 63")
     assert one.state["known"] == {"age": 63}
-    one.part("known").get_by_label("age").fill("")
+    assert one.page.evaluate("document.querySelector('#question').contains(document.activeElement)")
+    summary.click()
+    age.fill("")
     one.button("Use these").click()
     expect(one.part("known")).to_contain_text("nothing given yet")
+    expect(age).not_to_be_visible()
+    one.button("New case", "said").click()
+    expect(age).to_be_focused()
 
 
 def test_names_are_shown_as_text_whatever_they_hold(person, inputs):
@@ -419,7 +458,6 @@ def test_names_are_shown_as_text_whatever_they_hold(person, inputs):
 def test_names_of_what_every_object_has_are_names_like_others(person, models, inherited):
     one = person().settle().show("inherited").ask_everything()
     expect(one.part("known")).to_contain_text("nothing given yet")
-    one.part("known").get_by_text("Known from the start").click()
     expect(one.part("known").get_by_label("constructor")).to_have_value("")
     expect(one.part("ranking").locator(".changed")).to_have_count(0)
     inputs = {q["name"]: q["inputs"] for q in models.models["inherited"].facts["questions"]}
@@ -429,7 +467,7 @@ def test_names_of_what_every_object_has_are_names_like_others(person, models, in
     expect(one.part("ranking").locator(".changed")).to_have_text(re.compile("^price 3"))
     session = Session.from_answers(inherited.model_, {"__proto__": 2.5})
     label, proba = session.prediction
-    assert one.part("prediction").locator(".headline").inner_text() == f"{label}{100 * proba[label]:.1f} %"
+    expect(one.part("prediction").locator(".headline")).to_have_text(f"{label}{100 * proba[label]:.1f} %")
     assert one.part("stats").locator(".figure").first.inner_text() == "1"
     again = person("#" + one.page.evaluate("location.hash.slice(1)")).settle("inherited")
     assert again.seen == one.seen
@@ -514,28 +552,41 @@ def test_two_clicks_answer_once_and_a_lost_connection_loses_nothing(person, inpu
     assert len(one.said) == len(one.state["said"]) == 2
 
 
-def test_the_record_holds_every_step_as_the_api_replied(person, inputs, rows, facts, tmp_path):
+def test_the_record_holds_what_was_known_and_every_step_as_the_api_replied(person, inputs, rows, facts, tmp_path):
     one = person().settle().ask_everything()
     order = converse(one, inputs, rows[1], steps=2)
+    one.set_price("sex", 3)
+    one.part("known").get_by_text("Known from the start").click()
+    one.part("known").get_by_label("age").fill("63")
+    one.button("Use these").click()
+    expect(one.part("known")).to_contain_text("age: 63")
+    expect(one.part("said")).to_contain_text("This page keeps nothing on the server")
     files = {}
     for kind in ("JSON", "CSV"):
         with one.page.expect_download() as download:
-            one.button(f"Record as {kind}").click()
+            one.button(f"Record as {kind}", "said").click()
         download.value.save_as(tmp_path / kind)
         files[kind] = (tmp_path / kind).read_text(encoding="utf-8")
     record = json.loads(files["JSON"])
     assert record["fingerprint"] == facts["fingerprint"]
-    assert (record["stop"], record["costs"]) == (one.state["stop"], {})
-    assert [step["name"] for step in record["steps"]] == order
-    assert [len(step["ranking"]) for step in record["steps"]] == [len(inputs), len(inputs) - 1]
+    assert (record["stop"], record["costs"]) == (one.state["stop"], {"sex": 3})
+    assert record["note"].startswith("computed from all that is known now")
+    assert [step["name"] for step in record["steps"]] == ["age", *order]
+    first, *steps = record["steps"]
+    assert (first["kind"], first["answers"]) == ("known", {"age": 63})
+    assert first["prediction"] == record["start"]["prediction"]
+    assert [len(step["ranking"]) for step in steps] == [len(inputs), len(inputs) - 1]
     assert record["end"]["prediction"] == record["steps"][-1]["prediction"]
     assert set(record["end"]["prediction"]["proba"]) == {"sick", "well"}
     lines = list(csv.DictReader(files["CSV"].splitlines()))
-    assert list(lines[0]) == [*COLUMNS, "entropy"]
+    assert list(lines[0]) == [*COLUMNS, "entropy", "model", "stop", "costs"]
     for line, step in zip(lines, record["steps"], strict=True):
         assert [line[n] for n in ("seq", "kind", "name")] == [str(step[n]) for n in ("seq", "kind", "name")]
         assert json.loads(line["answers"] or "null") == step["answers"]
         assert json.loads(line["proba"]) == step["prediction"]["proba"]
+        assert [line[n] for n in ("model", "fingerprint", "stop")] == ["clinic", facts["fingerprint"], ""]
+        assert json.loads(line["costs"]) == {"sex": 3}
+    for line, step in zip(lines[1:], steps, strict=True):
         assert [float(line[n]) for n in ("value", "cost", "spent")] == [step[n] for n in ("value", "cost", "spent")]
 
 
@@ -589,6 +640,9 @@ def test_a_number_is_predicted_without_probabilities(person, models, diabetes):
     assert shown == pytest.approx(session.prediction.value, rel=1e-3)
     expect(one.part("rule")).to_contain_text("RMSE")
     expect(one.part("rule")).not_to_contain_text("Confidence")
+    one.part("ranking").get_by_text("What do these numbers mean?").click()
+    expect(one.part("ranking").get_by_text("lower the squared error of the predicted number")).to_be_visible()
+    expect(one.part("ranking").locator("dt")).to_have_text(["Value", "Price", "Value per cost", "The line"])
 
 
 LOOKS = {
@@ -603,7 +657,7 @@ def test_no_look_of_the_page_breaks_the_rules_for_accessibility(person, inputs, 
     """At the start, at a panel with an error, while a price is changed, after the stop; never wider than the screen."""
     one = person(**LOOKS[look]).settle()
     found = one.violations()
-    one.part("known").get_by_text("Known from the start").click()
+    one.part("ranking").get_by_text("What do these numbers mean?").click()
     one.pick("exercise test")
     one.button("Answer", "question").click()
     one.part("ranking").get_by_role("button", name="change the price of pressure").click()

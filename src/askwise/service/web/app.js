@@ -3,10 +3,11 @@
 import { Refused, Unreachable, hasToken, listModels, readModel, useToken } from "./api.js";
 import { Conversation } from "./conversation.js";
 import { byId, h } from "./dom.js";
-import { money, sentence, textOf } from "./format.js";
+import { money, num, sentence, textOf } from "./format.js";
 import { KnownView } from "./known.js";
 import { decode, write } from "./link.js";
 import { announce, hush, tell } from "./messages.js";
+import { notesOnValues } from "./notes.js";
 import { needsTrainedPrices, startRule, underOtherPrices } from "./points.js";
 import { PredictionView, predictionText } from "./prediction.js";
 import { QuestionView } from "./question.js";
@@ -64,8 +65,13 @@ const actions = {
 
   resetPrices: () => attempt(nowhere, "prices", (state) => repriced(state, {}), () => byId("ranking-title").focus()),
 
-  setKnown: (known) =>
-    attempt(knownView, "known", (state) => ({ ...state, known }), () => announce(`Taken. ${predictionNow()}`)),
+  setKnown(known) {
+    const before = conversation.now;
+    attempt(knownView, "known", (state) => ({ ...state, known }), () => {
+      if (knownView.hasLostFocus) question.focus();
+      announce(`Taken. ${predictionNow()}${remarksSince(before)}`);
+    });
+  },
 
   undo() {
     const n = conversation.state.said.length;
@@ -98,11 +104,12 @@ const said = new SaidView(actions);
 function say(what) {
   const step = conversation.state.said.length;
   const at = new Date().toISOString();
+  const before = conversation.now;
   const make = (state) => (state.said.length === step ? { ...state, said: [...state.said, { ...what, at }] } : null);
   attempt(question, `say ${step}`, make, (moved) => {
     // Somebody may have picked the next question meanwhile, and be typing.
     if (moved) question.focus();
-    announce(`${nextNow()} ${predictionNow()}`);
+    announce(`${nextNow()} ${predictionNow()}${remarksSince(before)}`);
   });
 }
 
@@ -119,6 +126,12 @@ function repriced(state, costs) {
 }
 
 const predictionNow = () => `Prediction: ${predictionText(conversation.now.prediction, conversation.facts.target)}.`;
+
+/** What the API remarks on values that it did not remark on before. */
+function remarksSince(before) {
+  const added = notesOnValues(conversation.now).filter((note) => !before.notes.includes(note));
+  return added.map((note) => ` ${sentence(note)}`).join("");
+}
 
 function nextNow() {
   const { shown, now } = conversation;
@@ -199,7 +212,7 @@ function drawTitle(facts) {
   byId("title").textContent = what;
   byId("model").value = facts.name;
   const rows = facts.card?.rows_trained;
-  const learned = rows ? ` · learned from ${rows} rows` : "";
+  const learned = rows ? ` · learned from ${num(rows)} rows` : "";
   const print = facts.fingerprint.slice(0, 12);
   const line = `Model ${facts.name} · method ${facts.method}${learned} · fingerprint ${print}`;
   byId("about").replaceChildren(h("p", {}, line));
@@ -230,7 +243,7 @@ async function begin(facts, state, { push = false, focus = false, fromLink = fal
   write(state, push);
   drawTitle(facts);
   draw();
-  if (focus) question.focus();
+  if (focus) (knownView.comesFirst ? knownView : question).focus();
   announce(nextNow());
 }
 

@@ -16,11 +16,11 @@ export function money(x) {
   return size < 0.01 ? num(x) : x.toLocaleString("en", { maximumFractionDigits: 2, useGrouping: size >= 1e4 });
 }
 
-/** A probability. */
+/** A probability, on one line. */
 export function percent(p) {
-  if (p > 0.999 && p < 1) return "> 99.9 %";
-  if (p < 0.001 && p > 0) return "< 0.1 %";
-  return `${(100 * p).toFixed(1)} %`;
+  if (p > 0.999 && p < 1) return ">\u00a099.9\u00a0%";
+  if (p < 0.001 && p > 0) return "<\u00a00.1\u00a0%";
+  return `${(100 * p).toFixed(1)}\u00a0%`;
 }
 
 /** An answer, as it was given. */
@@ -28,8 +28,23 @@ export function answerText(value, unit = "") {
   if (value === null || value === undefined) return "can't be had";
   if (value === true) return "yes";
   if (value === false) return "no";
-  return unit ? `${value} ${unit}` : String(value);
+  const shown = typeof value === "number" ? everyDigit(value) : String(value);
+  return unit ? `${shown} ${unit}` : shown;
 }
+
+/** A number with all its digits, and commas where others have them. */
+function everyDigit(x) {
+  const [whole, ...rest] = String(x).split(".");
+  return Math.abs(x) < 1e4 || /e/.test(whole) ? String(x) : [BigInt(whole).toLocaleString("en"), ...rest].join(".");
+}
+
+/** What was seen in training of an input, "" where that is not a range. */
+export const seenOf = ({ low, high }) =>
+  typeof low === "number" && typeof high === "number" ? `${num(low, 4)} to ${num(high, 4)}` : "";
+
+/** Whether a value is beyond what was seen in training. */
+export const isOutside = (facts, value) =>
+  seenOf(facts) !== "" && typeof value === "number" && (value < facts.low || value > facts.high);
 
 /** The text of a question or an input, or else its name. */
 export const textOf = (facts) => facts.text || facts.name;
@@ -39,6 +54,10 @@ export const shortened = (text, most) => (text.length > most ? `${text.slice(0, 
 export const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
 export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+
+/** A refusal of what was typed as a number, with a hint where a comma is the reason. */
+export const withHint = (message, typed) =>
+  message && /\d,\d/.test(typed) ? `${message}; write it with a point and no commas, as 1234.5` : message;
 
 /** What was typed, as JSON has it: a number where it is one, otherwise the text, which the API then judges. */
 export function typedNumber(text) {

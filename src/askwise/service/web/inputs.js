@@ -1,7 +1,7 @@
 // One function for each kind of value that is asked for; another kind is one more function in `KINDS`.
 
 import { h, newId } from "./dom.js";
-import { num, textOf, typedNumber } from "./format.js";
+import { isOutside, seenOf, textOf, typedNumber } from "./format.js";
 
 const MOST_BUTTONS = 6;
 
@@ -26,21 +26,21 @@ export function draw(facts, how) {
 }
 
 function number(facts, how) {
-  const range = facts.low !== null && facts.high !== null;
-  const seen = range ? `${num(facts.low, 4)} to ${num(facts.high, 4)}` : "";
+  const seen = seenOf(facts);
   // Telephones show no minus on their pads of digits.
   const pad = facts.low !== null && facts.low < 0 ? "text" : facts.whole ? "numeric" : "decimal";
   const remark = h("p", { class: "remark", role: "status" });
   const field = textField(facts, how, { inputmode: pad }, [
-    range && h("p", { class: "hint" }, `Seen in training: ${seen}${facts.unit ? ` ${facts.unit}` : ""}`),
+    seen && h("p", { class: "hint" }, `Seen in training: ${seen}${facts.unit ? ` ${facts.unit}` : ""}`),
     remark,
   ]);
-  field.input.addEventListener("input", () => {
-    const value = typedNumber(field.input.value.trim());
-    const beyond = range && typeof value === "number" && (value < facts.low || value > facts.high);
+  const look = () => {
+    const beyond = isOutside(facts, typedNumber(field.input.value.trim()));
     const words = beyond ? `Outside what was seen in training, ${seen}; it is taken all the same.` : "";
     if (remark.textContent !== words) remark.textContent = words;
-  });
+  };
+  field.input.addEventListener("input", look);
+  look();
   return { ...field, read: () => (field.input.value.trim() === "" ? null : typedNumber(field.input.value.trim())) };
 }
 

@@ -3,8 +3,8 @@
 /**
  * A measured point: the rule's number, and what it brings on rows held out.
  * @typedef {{value: number, cost: number, groups: number, metric: number|null}} Point
- * @typedef {{kind: string, label: string, about: string, points: Point[], rising: boolean}} RuleKind rising: a larger
- *   number asks more
+ * @typedef {{kind: string, label: string, about: string, points: Point[], rising: boolean, off: boolean}} RuleKind
+ *   rising: a larger number asks more; off: not under these prices
  */
 
 const WORDS = {
@@ -36,20 +36,20 @@ function pointsOf(facts, kind) {
 }
 
 /**
- * The rules that this model and these prices allow.
+ * The rules that this model allows; one of them not under other prices.
  * @returns {RuleKind[]}
  */
 export function ruleKinds(facts, pricesChanged) {
   const worth = facts.frontier.some((record) => typeof record.penalty === "number");
   const kinds = [""];
-  if (worth && !pricesChanged) kinds.push("average-cost");
-  if (worth) kinds.push("penalty");
+  if (worth) kinds.push("average-cost", "penalty");
   kinds.push("budget");
   if (facts.task.kind === "classification") kinds.push("confidence");
   return kinds.map((kind) => {
     const [label, about] = WORDS[kind];
     const rising = kind === "budget" || kind === "average-cost";
-    return { kind, label, about, rising, points: kind ? pointsOf(facts, kind) : [] };
+    const off = kind === "average-cost" && pricesChanged;
+    return { kind, label, about, rising, off, points: kind ? pointsOf(facts, kind) : [] };
   });
 }
 

@@ -2,7 +2,8 @@
 
 import { rangeOf, stepChart } from "./chart.js";
 import { byId, h, refill } from "./dom.js";
-import { money, num, percent } from "./format.js";
+import { money, num, percent, sentence } from "./format.js";
+import { notesOnValues } from "./notes.js";
 
 const MOST_LINES = 5;
 const MOST_BARS = 6;
@@ -35,20 +36,25 @@ export class PredictionView {
     const isClass = proba !== null;
     const [label, p] = isClass ? likeliest(now.prediction) : [];
     const sure = now.entropy === null ? "" : `Uncertainty ${num(now.entropy)} nats`;
+    // Where it is time to stop, the prediction is the headline there.
+    const isHeadline = conversation.shown !== null;
+    this.box.hidden = !isHeadline && !isClass && conversation.replies.length === 1 && now.notes.length === 0;
     refill(
       this.box,
       h(
         "div",
         { class: "heading" },
-        h("h2", { id: "prediction-title" }, "Prediction so far"),
+        h("h2", { id: "prediction-title" }, isHeadline ? "Prediction so far" : "The prediction"),
         sure && h("span", { class: "muted", title: "entropy of the prediction; 0 is certain" }, sure),
       ),
-      h(
-        "p",
-        { class: "headline" },
-        isClass ? label : num(value, 4),
-        isClass && h("span", { class: "headline-side" }, percent(p)),
-      ),
+      isHeadline &&
+        h(
+          "p",
+          { class: "headline" },
+          isClass ? label : num(value, 4),
+          isClass && h("span", { class: "headline-side" }, percent(p)),
+        ),
+      ...notesOnValues(now).map((note) => h("p", { class: "remark note" }, sentence(note))),
       isClass && this.bars(proba),
       conversation.replies.length > 1 && h("h3", {}, "How it moved"),
       conversation.replies.length > 1 && this.place,

@@ -1,8 +1,10 @@
 // The question that pays most, or one that was picked, as a form; or why it is time to stop.
 
 import { byId, h } from "./dom.js";
-import { money, num, sentence, textOf } from "./format.js";
+import { money, num, plural, sentence, textOf } from "./format.js";
 import { complainAt, draw } from "./inputs.js";
+import { predictionText } from "./prediction.js";
+import { keep } from "./record.js";
 
 export class QuestionView {
   /** @param {any} actions what the page can do */
@@ -83,18 +85,25 @@ export class QuestionView {
   }
 
   stopped(conversation) {
-    const { now } = conversation;
-    const first = now.ranking[0];
+    const { now, state, facts } = conversation;
+    const told = state.said.filter((said) => said.values !== null).length;
+    const button = (look, label, run) => h("button", { type: "button", class: look, onclick: run }, label);
     this.drawn = [];
     this.box.replaceChildren(
-      h("p", { class: "kicker" }, "Done asking"),
-      h("h2", { id: "question-title", tabindex: "-1" }, "Time to stop"),
-      h("p", { class: "help" }, sentence(now.why ?? "nothing more is asked")),
+      h("p", { class: "kicker" }, "Time to stop"),
+      h("h2", { id: "question-title", class: "result", tabindex: "-1" }, predictionText(now.prediction, facts.target)),
+      h(
+        "p",
+        { class: "help" },
+        `${sentence(now.why ?? "nothing more is asked")} Spent ${money(now.spent)} on ${plural(told, "question")}.`,
+      ),
       h(
         "div",
         { class: "row" },
-        first && h("button", { type: "button", class: "primary big", onclick: this.actions.goOn }, "Go on asking"),
-        h("button", { type: "button", class: "big", onclick: this.actions.restart }, "Start again"),
+        button("primary big", "New case", this.actions.restart),
+        button("", "Record as JSON", () => keep(conversation, "json")),
+        button("", "Record as CSV", () => keep(conversation, "csv")),
+        now.ranking.length > 0 && button("quiet", "Go on asking", this.actions.goOn),
       ),
     );
   }

@@ -1,7 +1,8 @@
 // Every open question as a bar of value per cost, with a price that can be changed.
 
 import { byId, h, newId, refill } from "./dom.js";
-import { money, num, plural, typedNumber } from "./format.js";
+import { explanation } from "./explanation.js";
+import { money, num, plural, typedNumber, withHint } from "./format.js";
 
 const FIRST = 12;
 
@@ -15,7 +16,10 @@ export class RankingView {
   }
 
   update(conversation) {
-    if (conversation.facts.name !== this.conversation?.facts.name) this.editing = null;
+    if (conversation.facts !== this.conversation?.facts) {
+      this.editing = null;
+      this.explanation = explanation(conversation.facts);
+    }
     this.conversation = conversation;
     // The price field is moved into the new list as it is, and what is moved loses the focus.
     const active = this.editing !== null && this.form.contains(document.activeElement) ? document.activeElement : null;
@@ -39,6 +43,7 @@ export class RankingView {
       penalty !== null &&
         ranking.length > 0 &&
         h("p", { class: "hint key" }, h("span", { class: "key-line" }), `Worth asking from ${num(penalty)} on`),
+      this.explanation,
       h("ol", { class: "ranking" }, ...shown.map((candidate) => this.item(candidate, most, penalty))),
       ranking.length > FIRST &&
         h(
@@ -156,7 +161,7 @@ export class RankingView {
 
   /** Show a message at the price field, "" none. */
   complain(message) {
-    this.error.textContent = message;
+    this.error.textContent = withHint(message, this.field.value);
     this.field.setAttribute("aria-invalid", String(Boolean(message)));
     if (message) this.field.focus();
   }

@@ -27,18 +27,36 @@ export function steps(conversation) {
   });
 }
 
-export function recordJson(conversation) {
+/** What was known from the start, then each step: what was known counts from the start, whenever it was given. */
+function events(conversation) {
+  const { state, replies } = conversation;
+  const { prediction, entropy, spent, stopped, reason } = replies[0];
+  const known = Object.entries(state.known).map(([name, value]) => ({
+    at: null,
+    kind: "known",
+    name,
+    answers: Object.fromEntries([[name, value]]),
+    prediction,
+    entropy,
+    spent,
+    stopped,
+    reason,
+  }));
+  return [...known, ...steps(conversation)].map((event, k) => ({ ...event, seq: k + 1 }));
+}
+
+function recordJson(conversation) {
   const { state, facts, replies, now } = conversation;
   const { prediction, entropy, spent, stopped, reason, why } = now;
   const record = {
+    note: "computed from all that is known now: the free columns, rule and prices of the end count from the start",
     model: facts.name,
     fingerprint: facts.fingerprint,
     target: facts.target,
     stop: state.stop,
     costs: state.costs,
-    known: state.known,
     start: { prediction: replies[0].prediction, entropy: replies[0].entropy },
-    steps: steps(conversation),
+    steps: events(conversation),
     end: { prediction, entropy, spent, stopped, reason, why },
     written: new Date().toISOString(),
   };
@@ -60,13 +78,17 @@ const COLUMNS = [
   "proba",
   "fingerprint",
   "entropy",
+  "model",
+  "stop",
+  "costs",
 ];
 
 /** A line a step; what has several parts is JSON within its cell, and the rankings are left out. */
-export function recordCsv(conversation) {
-  const { fingerprint } = conversation.facts;
-  const lines = steps(conversation).map((step) => {
-    const cells = { ...step, prediction: step.prediction.value, proba: step.prediction.proba, fingerprint };
+function recordCsv(conversation) {
+  const { facts, state } = conversation;
+  const about = { model: facts.name, fingerprint: facts.fingerprint, stop: state.stop, costs: state.costs };
+  const lines = events(conversation).map((step) => {
+    const cells = { ...step, ...about, prediction: step.prediction.value, proba: step.prediction.proba };
     return COLUMNS.map((name) => cells[name]);
   });
   return [COLUMNS, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
@@ -80,8 +102,17 @@ function quoted(cell) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
+const FORMS = { json: ["application/json", recordJson], csv: ["text/csv;charset=utf-8", recordCsv] };
+
+/** Save the record as a file, json or csv. */
+export function keep(conversation, ending) {
+  const [type, made] = FORMS[ending];
+  const model = conversation.facts.name.replace(/[^\w.-]+/g, "_");
+  save(`askwise-${model}-${new Date().toISOString().slice(0, 10)}.${ending}`, type, made(conversation));
+}
+
 /** Have the browser save a text as a file. */
-export function save(name, type, text) {
+function save(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const anchor = document.createElement("a");
   anchor.href = url;

@@ -1,16 +1,20 @@
 // When to stop: a choice of rules, a slider along what was measured, and what to expect at each point.
 
 import { byId, h, newId } from "./dom.js";
-import { money, num, percent, typedNumber } from "./format.js";
+import { money, num, percent, typedNumber, withHint } from "./format.js";
+import { notesOnRule } from "./notes.js";
 import { metricOf, parseRule, pointAt, ruleKinds, ruleText, startPoint } from "./points.js";
 
 const PAUSE = 150;
+const ONLY_TRAINED = "An average cost is known only under the prices of training";
 
 export class RuleView {
   constructor(actions) {
     this.actions = actions;
     this.box = byId("rule");
     this.key = null;
+    /** Says that another rule took the place of the one that was chosen. */
+    this.instead = h("p", { class: "remark", role: "status" });
   }
 
   update(conversation) {
@@ -20,18 +24,29 @@ export class RuleView {
     const key = JSON.stringify([state.model, pricesChanged]);
     if (key !== this.key) this.build(facts, pricesChanged);
     this.key = key;
-    this.notes.replaceChildren(...now.notes.map((note) => h("p", { class: "remark" }, note)));
+    this.notes.replaceChildren(...notesOnRule(now).map((note) => h("p", { class: "remark" }, note)));
+    const instead = this.insteadOf(state, pricesChanged);
+    if (this.instead.textContent !== instead) this.instead.textContent = instead;
     // While the slider moves, the hand is ahead of the replies.
     if (this.hand !== undefined && this.hand !== state.stop) return;
     this.release();
     this.show(state.stop);
   }
 
+  /** What is said of the average cost while prices are changed. */
+  insteadOf(state, pricesChanged) {
+    if (!pricesChanged || !this.rules.some((rule) => rule.off)) return "";
+    if (state.stopBefore === undefined) return `${ONLY_TRAINED}.`;
+    const isPenalty = state.stop?.includes("penalty=");
+    const what = isPenalty ? "the penalty that matches it" : "a budget of 0, which asks nothing either,";
+    return `${ONLY_TRAINED}; ${what} is used instead.`;
+  }
+
   build(facts, pricesChanged) {
     this.rules = ruleKinds(facts, pricesChanged);
     const name = newId();
     this.radios = this.rules.map((rule, i) =>
-      h("input", { type: "radio", name, id: `${name}-${i}`, onchange: () => this.pick(rule) }),
+      h("input", { type: "radio", name, id: `${name}-${i}`, disabled: rule.off, onchange: () => this.pick(rule) }),
     );
     this.about = h("p", { class: "hint" });
     this.controls = h("div", { class: "rule-controls" });
@@ -48,6 +63,7 @@ export class RuleView {
           h("label", { class: "pill", for: `${name}-${i}` }, this.radios[i], h("span", {}, this.labelOf(rule))),
         ),
       ),
+      this.instead,
       this.about,
       this.controls,
       this.error,
@@ -151,6 +167,7 @@ export class RuleView {
     if (this.expected.hidden) return;
     const rows = this.facts.card?.rows_validated;
     const exact = value === point.value;
+    const isSuggested = exact && point === rule.points[startPoint(this.facts, rule)] && point.metric !== null;
     this.expected.replaceChildren(
       h(
         "dl",
@@ -160,10 +177,17 @@ export class RuleView {
       h(
         "p",
         { class: "hint" },
-        `Expected, as measured ${rows ? `on ${rows} rows held out` : "on rows held out"}` +
+        `Expected, as measured ${rows ? `on ${num(rows)} rows held out` : "on rows held out"}` +
           (exact ? "" : ` at the nearest measured point, ${rule.label.toLowerCase()} ${num(point.value)}`),
       ),
+      isSuggested ? h("p", { class: "hint suggested" }, this.suggestion()) : "",
     );
+  }
+
+  suggestion() {
+    const [metric] = metricOf(this.facts);
+    const what = metric === "accuracy" ? "accuracy" : "RMSE";
+    return `Suggested: the cheapest point that goes 95 % of the way from the worst ${what} measured to the best.`;
   }
 
   pick(rule) {
@@ -185,7 +209,7 @@ export class RuleView {
   }
 
   complain(message) {
-    if (this.error) this.error.textContent = message;
+    if (this.error) this.error.textContent = withHint(message, this.field?.value ?? "");
     if (this.field) this.field.setAttribute("aria-invalid", String(Boolean(message)));
   }
 }

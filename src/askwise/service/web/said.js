@@ -1,9 +1,13 @@
 // What was said so far, in order: take one back, start again, keep the record, copy the link.
 
 import { byId, h, refill } from "./dom.js";
-import { answerText, money } from "./format.js";
+import { answerText, isOutside, money, seenOf } from "./format.js";
 import { announce } from "./messages.js";
-import { recordCsv, recordJson, save, steps } from "./record.js";
+import { keep, steps } from "./record.js";
+
+const PRIVATE =
+  "This page keeps nothing on the server: each answer is sent to compute the next question and forgotten. The link " +
+  "holds every answer in itself; browsers never send that part of an address.";
 
 export class SaidView {
   constructor(actions) {
@@ -17,6 +21,7 @@ export class SaidView {
     this.conversation = conversation;
     this.link.hidden = true;
     const all = steps(conversation);
+    const isKept = all.length > 0 || Object.keys(conversation.state.known).length > 0;
     refill(
       this.box,
       h(
@@ -27,7 +32,7 @@ export class SaidView {
           "div",
           { class: "row" },
           all.length > 0 && this.tool("Undo", this.actions.undo),
-          this.tool("Start again", this.actions.restart),
+          this.tool("New case", this.actions.restart),
         ),
       ),
       all.length === 0 && h("p", { class: "muted" }, "Nothing yet. The first answer will appear here."),
@@ -36,11 +41,11 @@ export class SaidView {
         "div",
         { class: "row tools" },
         this.tool("Copy link", () => this.copy()),
-        all.length > 0 && this.tool("Record as JSON", () => this.keep("json", "application/json", recordJson)),
-        all.length > 0 && this.tool("Record as CSV", () => this.keep("csv", "text/csv;charset=utf-8", recordCsv)),
+        isKept && this.tool("Record as JSON", () => keep(conversation, "json")),
+        isKept && this.tool("Record as CSV", () => keep(conversation, "csv")),
       ),
       this.link,
-      h("p", { class: "hint" }, "The link holds every answer in itself and is never sent to a server by this page."),
+      h("p", { class: "hint" }, PRIVATE),
     );
   }
 
@@ -51,8 +56,12 @@ export class SaidView {
   item(step, k) {
     const facts = this.conversation.question(step.name);
     const inputs = facts?.inputs ?? [];
-    const unit = (name) => inputs.find((input) => input.name === name)?.unit ?? "";
-    const given = Object.entries(step.answers ?? {}).map(([name, value]) => [name, answerText(value, unit(name))]);
+    const input = (name) => inputs.find((one) => one.name === name) ?? {};
+    const given = Object.entries(step.answers ?? {}).map(([name, value]) => [
+      name,
+      answerText(value, input(name).unit),
+      isOutside(input(name), value) && h("span", { class: "said-outside" }, `outside ${seenOf(input(name))}`),
+    ]);
     const isPanel = given.length > 1;
     const answer = given.length === 1 ? given[0][1] : h("em", {}, "can't be had");
     const remove = () => this.actions.remove(k);
@@ -64,6 +73,7 @@ export class SaidView {
         { class: "said-what" },
         h("span", { class: "said-name" }, step.name),
         !isPanel && h("span", { class: "said-answer" }, answer),
+        !isPanel && given[0]?.[2],
       ),
       h("span", { class: "said-price" }, step.answers === null ? "not paid" : `paid ${money(step.cost)}`),
       h(
@@ -73,13 +83,9 @@ export class SaidView {
         h("span", { class: "hidden" }, `Take back ${step.name}`),
       ),
       facts?.text && h("p", { class: "said-text", title: facts.text }, facts.text),
-      isPanel && h("ul", { class: "said-answer" }, ...given.map(([name, text]) => h("li", {}, `${name}: ${text}`))),
+      isPanel &&
+        h("ul", { class: "said-answer" }, ...given.map(([name, text, mark]) => h("li", {}, `${name}: ${text}`, mark))),
     );
-  }
-
-  keep(ending, type, record) {
-    const model = this.conversation.facts.name.replace(/[^\w.-]+/g, "_");
-    save(`askwise-${model}-${new Date().toISOString().slice(0, 10)}.${ending}`, type, record(this.conversation));
   }
 
   async copy() {
