@@ -50,9 +50,13 @@ def session_facts(session: Session) -> dict[str, Any]:
         "why": None if session.reason is None else in_words(session.reason),
         "answers": said,
         "declined": [name for name in schema.space.names if name in declined],
-        "notes": [_remark(c, said[c.name]) for c in schema.columns if c.name in said and c.is_outside(said[c.name])],
+        "remarks": {name: text for name in said if (text := _remark(schema.column(name), said[name]))},
     }
 
 
-def _remark(column: Column, value: float) -> str:
-    return f"{column.name!r} is {value:g}, outside what was seen in training, {column.low:g} to {column.high:g}"
+def _remark(column: Column, value: Any) -> str:
+    """What is odd about an answer that was taken all the same."""
+    if not column.is_outside(value):
+        return ""
+    given, low, high = (f"{number:,.10g}" for number in (value, column.low, column.high))
+    return f"{column.name!r} is {given}, outside what was seen in training, {low} to {high}"

@@ -48,7 +48,7 @@ def test_the_terminal_asks_what_the_session_asks(run):
 
 def test_json_has_exactly_the_promised_facts(run):
     facts, _ = talk(run)
-    promised = "question ranking prediction entropy spent stopped reason why answers declined asked"
+    promised = "question ranking prediction entropy spent stopped reason why answers declined remarks asked"
     assert list(facts) == promised.split()
     assert list(facts["ranking"][0]) == ["name", "value", "cost", "value_per_cost"]
 

@@ -95,7 +95,7 @@ def test_next_says_what_a_session_knows(client, heart, stop, costs):
     expected = session_facts(Session.from_answers(heart, KNOWN, ["site"], rule, costs))
     assert reply.status == 200
     assert {name: reply.facts[name] for name in expected} == expected
-    assert set(reply.facts) - set(expected) == {"penalty"}
+    assert set(reply.facts) - set(expected) == {"penalty", "notes"}
     if stop == "penalty=0.01":
         assert reply.facts["penalty"] == 0.01
 
@@ -206,9 +206,9 @@ def test_a_refusal_names_the_part_it_is_about(client, path, body, where):
 
 
 def test_a_value_outside_what_was_seen_is_taken_with_a_remark(client):
-    notes = client.post(NEXT, {"answers": {"pressure": -1e5}}).facts["notes"]
-    assert len(notes) == 1
-    assert notes[0].startswith("'pressure' is -100000, outside what was seen in training, ")
+    remarks = client.post(NEXT, {"answers": {"pressure": -1e5, "age": 50}}).facts["remarks"]
+    assert list(remarks) == ["pressure"]
+    assert remarks["pressure"].startswith("'pressure' is -100,000, outside what was seen in training, ")
 
 
 def test_the_dearest_prices_and_the_cheapest_still_give_numbers(client):

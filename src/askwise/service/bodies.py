@@ -159,6 +159,7 @@ class Reply(BaseModel):
     declined: list[str]
     penalty: float | None = Field(description="The least value per cost that the rule still asks.")
     notes: list[str] = Field(description="Remarks on the stopping rule and the prices.")
+    remarks: dict[str, str] = Field(description="Remarks on answers, by column: outside what was seen in training.")
 
 
 class SessionState(Reply):

@@ -39,8 +39,7 @@ class Terms:
 
     def told(self, session: Session) -> dict[str, Any]:
         """What a client is told of a session under these terms."""
-        facts = session_facts(session)
-        return facts | {"penalty": least_value(self.rule), "notes": [*self.notes, *facts["notes"]]}
+        return session_facts(session) | {"penalty": least_value(self.rule), "notes": list(self.notes)}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import { money, num, sentence, textOf } from "./format.js";
 import { KnownView } from "./known.js";
 import { decode, write } from "./link.js";
 import { announce, hush, tell } from "./messages.js";
-import { notesOnValues } from "./notes.js";
 import { needsTrainedPrices, startRule, underOtherPrices } from "./points.js";
 import { PredictionView, predictionText } from "./prediction.js";
 import { QuestionView } from "./question.js";
@@ -129,7 +128,7 @@ const predictionNow = () => `Prediction: ${predictionText(conversation.now.predi
 
 /** What the API remarks on values that it did not remark on before. */
 function remarksSince(before) {
-  const added = notesOnValues(conversation.now).filter((note) => !before.notes.includes(note));
+  const added = Object.values(conversation.now.remarks).filter((text) => !Object.values(before.remarks).includes(text));
   return added.map((note) => ` ${sentence(note)}`).join("");
 }
 

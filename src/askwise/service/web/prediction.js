@@ -3,7 +3,6 @@
 import { rangeOf, stepChart } from "./chart.js";
 import { byId, h, refill } from "./dom.js";
 import { money, num, percent, sentence } from "./format.js";
-import { notesOnValues } from "./notes.js";
 
 const MOST_LINES = 5;
 const MOST_BARS = 6;
@@ -38,7 +37,7 @@ export class PredictionView {
     const sure = now.entropy === null ? "" : `Uncertainty ${num(now.entropy)} nats`;
     // Where it is time to stop, the prediction is the headline there.
     const isHeadline = conversation.shown !== null;
-    this.box.hidden = !isHeadline && !isClass && conversation.replies.length === 1 && now.notes.length === 0;
+    this.box.hidden = !isHeadline && !isClass && conversation.replies.length === 1 && !Object.keys(now.remarks).length;
     refill(
       this.box,
       h(
@@ -54,7 +53,7 @@ export class PredictionView {
           isClass ? label : num(value, 4),
           isClass && h("span", { class: "headline-side" }, percent(p)),
         ),
-      ...notesOnValues(now).map((note) => h("p", { class: "remark note" }, sentence(note))),
+      ...Object.values(now.remarks).map((note) => h("p", { class: "remark note" }, sentence(note))),
       isClass && this.bars(proba),
       conversation.replies.length > 1 && h("h3", {}, "How it moved"),
       conversation.replies.length > 1 && this.place,

@@ -2,7 +2,6 @@
 
 import { byId, h, newId } from "./dom.js";
 import { money, num, percent, typedNumber, withHint } from "./format.js";
-import { notesOnRule } from "./notes.js";
 import { metricOf, parseRule, pointAt, ruleKinds, ruleText, startPoint } from "./points.js";
 
 const PAUSE = 150;
@@ -24,7 +23,7 @@ export class RuleView {
     const key = JSON.stringify([state.model, pricesChanged]);
     if (key !== this.key) this.build(facts, pricesChanged);
     this.key = key;
-    this.notes.replaceChildren(...notesOnRule(now).map((note) => h("p", { class: "remark" }, note)));
+    this.notes.replaceChildren(...now.notes.map((note) => h("p", { class: "remark" }, note)));
     const instead = this.insteadOf(state, pricesChanged);
     if (this.instead.textContent !== instead) this.instead.textContent = instead;
     // While the slider moves, the hand is ahead of the replies.
