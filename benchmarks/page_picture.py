@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--questions", type=int, default=4)
-    parser.add_argument("--stop", default="average-cost=80")
+    parser.add_argument("--stop", default="average-cost=130")
     parser.add_argument("--dark", action="store_true")
     parser.add_argument("--width", type=int, default=1280)
     given = parser.parse_args()
