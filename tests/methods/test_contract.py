@@ -172,7 +172,7 @@ def test_scores_that_are_no_information_meet_no_penalty(model, data):
     if model.model_.policy.is_information:
         pytest.skip("its scores are information")
     for stop in (Penalty(0.1), AverageCost(3)):
-        with pytest.raises(AskwiseError, match=r"a penalty needs scores that are information.*use Budget"):
+        with pytest.raises(AskwiseError, match=r"a penalty needs scores that are information.*use a budget"):
             model.acquire(data[0], stop=stop)
     with pytest.raises(AskwiseError, match=r"does not estimate information, its scores are only an order"):
         model.information(data[0])
