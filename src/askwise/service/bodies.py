@@ -162,8 +162,8 @@ class Reply(BaseModel):
     remarks: dict[str, str] = Field(description="Remarks on answers, by column: outside what was seen in training.")
 
 
-class SessionState(Reply):
-    """A kept session."""
+class Begun(BaseModel):
+    """How a kept session was begun."""
 
     id: str
     created: str
@@ -171,6 +171,11 @@ class SessionState(Reply):
     fingerprint: str
     stop: str | None
     costs: dict[str, float]
+
+
+class SessionState(Begun, Reply):
+    """A kept session."""
+
     revision: int
     closed: bool
     asked: list[str] = Field(description="Questions answered so far, in order.")
@@ -226,15 +231,9 @@ class EventFacts(BaseModel):
     body: dict[str, Any]
 
 
-class SessionRecord(BaseModel):
+class SessionRecord(Begun):
     """A session from its beginning."""
 
-    id: str
-    created: str
-    model: str
-    fingerprint: str
-    stop: str | None
-    costs: dict[str, float]
     events: list[EventFacts]
 
 
