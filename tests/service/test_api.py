@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from serving import Client
@@ -268,6 +269,22 @@ def test_what_was_known_when_a_session_began_is_not_undone(client):
     assert act("undo").facts["answers"] == {"age": 63.0, "sex": "female"}
     refused = act("undo")
     assert refused.message == "there is nothing to undo: all that is known was given when the session began"
+
+
+def test_requests_that_are_refused_do_not_get_in_the_way_of_a_good_one(client):
+    """All at once on one session: the same answer from many, and one that is another's."""
+    _, act = begin(client)
+    bodies = (
+        [{"name": "pressure", "value": 150}] * 20
+        + [{"name": "smoker", "value": True}]
+        + [{"name": "pressure", "value": 1}] * 20
+    )
+    with ThreadPoolExecutor(len(bodies)) as pool:
+        replies = list(pool.map(lambda body: act("tell", **body), bodies))
+    assert [reply.status for reply in replies].count(200) == 2
+    assert replies[20].status == 200
+    refused = [reply.message for reply in replies if reply.status != 200]
+    assert all("'pressure' is not open: it is known already" in message for message in refused)
 
 
 def test_an_answer_that_can_not_be_had_is_kept_as_declined(client):

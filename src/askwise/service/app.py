@@ -89,8 +89,8 @@ def _app(catalogue: Catalogue, journal: Journal | None, limits: Limits, metrics:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        if journal is not None:
-            await asyncio.to_thread(journal.close)
+        if kept is not None:
+            await asyncio.to_thread(kept.close)
 
     # Documentation pages would load scripts from another host; the document itself is at /v1/openapi.json.
     app = FastAPI(

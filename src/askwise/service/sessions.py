@@ -37,6 +37,11 @@ class KeptSessions:
         self.idle_seconds = idle_seconds
         self._open: OrderedDict[str, Kept] = OrderedDict()
 
+    def close(self) -> None:
+        """Write what still waits, and let go of the journal."""
+        self._readers.shutdown()
+        self.journal.close()
+
     @property
     def n_open(self) -> int:
         return len(self._open)
@@ -74,13 +79,15 @@ class KeptSessions:
             async with kept.lock:
                 if kept.stale:
                     continue
+                before = kept.revision
                 try:
                     self._check(kept, revision)
                     happenings = await kept.served.run(kept.let, act)
                 except AskwiseError:
                     # What another server has written may allow it.
                     is_final = await self._is_up_to_date(kept)
-                    self._forget(kept)
+                    if not is_final or kept.revision != before:
+                        self._forget(kept)
                     if is_final:
                         raise
                     continue
