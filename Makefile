@@ -2,6 +2,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Tests run in as many processes as there are cores: with threads of their own these would wait for each other.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest
 
 .PHONY: setup demo test test-browser lint proof lock clean
 
@@ -18,13 +20,13 @@ demo: setup
 	$(BIN)/askwise demo
 
 test: setup lint
-	$(BIN)/pytest -m "not proof" -n auto --dist worksteal
+	$(PYTEST) -m "not proof" -n auto --dist worksteal
 
 # The page in a real browser; `make test` runs these too where it finds one.
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || command -v chrome)
 test-browser: setup
 	@test -n "$(BROWSER)" || { echo "No browser was found: install Chromium (Debian, Ubuntu: apt-get install chromium; macOS: brew install chromium) and run make test-browser again" >&2; exit 2; }
-	$(BIN)/pytest tests/service/test_page.py -rs
+	$(PYTEST) tests/service/test_page.py -rs
 
 lint: setup
 	$(BIN)/ruff check .
@@ -34,7 +36,7 @@ lint: setup
 
 # Long proofs: many kills, a million rows. Minutes to an hour.
 proof: setup
-	$(BIN)/pytest -m proof
+	$(PYTEST) -m proof
 
 # The lock names no index, host or path, and torch without the build tag of one machine; while it is made, torch is the
 # CPU build, which needs no CUDA packages.
