@@ -9,7 +9,9 @@ from collections.abc import Iterable
 class AskwiseError(ValueError):
     """A mistake in what was given: the message says what is allowed, `about` which name it is about, if any."""
 
-    about: str | None = None
+    def __init__(self, message: str = "", about: str | None = None) -> None:
+        super().__init__(message)
+        self.about = about
 
 
 class BundleError(AskwiseError):

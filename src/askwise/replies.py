@@ -30,6 +30,11 @@ def prediction_facts(session: Session) -> dict[str, Any]:
     return {"value": value, "proba": None if proba is None else {str(label): p for label, p in proba.items()}}
 
 
+def ranking_facts(session: Session) -> list[dict[str, Any]]:
+    """Every open question, best value per cost first."""
+    return [candidate._asdict() for candidate in session.ranking]
+
+
 def session_facts(session: Session) -> dict[str, Any]:
     """Everything a session knows now. It depends on what was said, never on the order in which it was said."""
     schema, question = session.model.schema, session.ask()
@@ -41,7 +46,7 @@ def session_facts(session: Session) -> dict[str, Any]:
         asked = question_facts(schema, question.name, question.cost) | worth
     return {
         "question": asked,
-        "ranking": [candidate._asdict() for candidate in session.ranking],
+        "ranking": ranking_facts(session),
         "prediction": prediction_facts(session),
         "entropy": session.entropy,
         "spent": session.spent,

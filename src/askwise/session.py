@@ -146,7 +146,7 @@ class Session:
         """The session in which all this was said, in any order; answers are keyed by column or group."""
         session = cls(model, stop, costs)
         # In an order of their own, so that what is wrong is told alike in whichever order it was given.
-        heard = {name: session._heard(name, answers[name]) for name in sorted(answers)}
+        heard = {name: session._heard(name, answers[name]) for name in sorted(answers, key=str)}
         _check_once(heard)
         for name in answers:
             session.hear(heard[name])
@@ -341,7 +341,7 @@ class Session:
 
     def _check_open(self, event: Event) -> None:
         if event.group is not None and self._groups.get(event.group) is False:
-            raise _about(event.name, f"{event.name!r} is not open: it was declined; undo() that first")
+            raise AskwiseError(f"{event.name!r} is not open: it was declined; undo() that first", event.name)
         twice = any(self._said.get(column) is not None for column in event.answers)
         # A panel told column by column is one purchase: further columns of it may follow.
         by_column = len(event.answers) == 1
@@ -349,7 +349,7 @@ class Session:
         if twice or says_nothing or (event.group in self._groups and not by_column):
             still = [n for n in self.model.schema.space.names if n not in self._groups]
             known = f"{event.name!r} is not open: it is known already; open: {listed(still) or 'nothing'}"
-            raise _about(event.name, known)
+            raise AskwiseError(known, event.name)
 
     def _replay(self) -> None:
         """Derive the state from what was given and said."""
@@ -389,15 +389,9 @@ def _check_once(heard: Mapping[str, Event]) -> None:
     for name, event in heard.items():
         for column in event.answers:
             if column in given_as:
-                twice = (
+                raise AskwiseError(
                     f"{column!r} is given twice, as {given_as[column]!r} and as {name!r}; give the columns of a panel "
-                    "one by one, or all of them together under the panel's name"
+                    "one by one, or all of them together under the panel's name",
+                    about=column,
                 )
-                raise _about(column, twice)
             given_as[column] = name
-
-
-def _about(name: str, message: str) -> AskwiseError:
-    error = AskwiseError(message)
-    error.about = name
-    return error

@@ -6,13 +6,14 @@ import csv
 import gzip
 import json
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any, TextIO
 
 import pandas as pd
 
 from askwise.data.questions import KEYS
-from askwise.errors import AskwiseError, AskwiseWarning, unknown_name
+from askwise.errors import AskwiseError, AskwiseWarning, shortened, unknown_name
 
 # What stands for a missing value in a CSV. "None" does not: people answer it.
 MISSING_TEXTS = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?"]
@@ -134,7 +135,7 @@ def read_mapping(path: str | Path, what: str) -> dict[str, Any]:
     """A JSON object."""
     file = _existing(path)
     try:
-        data = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_each_once)
+        data = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=each_once)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AskwiseError(f"{file} is not valid JSON: {error}") from None
     except AskwiseError as error:
@@ -144,13 +145,12 @@ def read_mapping(path: str | Path, what: str) -> dict[str, Any]:
     return data
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; Python alone would keep the last of two values under one name, and say nothing."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise AskwiseError(f"has {name!r} twice; keep one")
-        found[name] = value
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
+        raise AskwiseError(f"has {shortened(twice)} twice; keep one")
     return found
 
 

@@ -282,9 +282,7 @@ def _batch(served: Served, cases: bodies.Batch) -> Response:
         try:
             found.append(_next(served, terms, row))
         except AskwiseError as error:
-            refused = Refusal(f"row {i}: {error}")
-            refused.about = f"rows.{i}"
-            raise refused from None
+            raise Refusal(f"row {i}: {error}", about=f"rows.{i}") from None
     return reply({"rows": found})
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from askwise.replies import STOPPED_BY_USER, in_words, prediction_facts
+from askwise.replies import STOPPED_BY_USER, in_words, prediction_facts, ranking_facts
 from askwise.service.catalogue import Served, Terms
 from askwise.service.refusals import Conflict
 from askwise.service.storage import Record
@@ -136,11 +136,11 @@ class Kept:
 
     def close(self) -> Happening:
         self.closed = True
-        return self._heard("stopped", None, {"reason": STOPPED_BY_USER, "ranking": self._ranking()})
+        return self._heard("stopped", None, {"reason": STOPPED_BY_USER, "ranking": ranking_facts(self.session)})
 
     def outcome(self) -> Happening:
         """What follows from all that was said: the next question, or the end."""
-        question, ranking = self.session.ask(), self._ranking()
+        question, ranking = self.session.ask(), ranking_facts(self.session)
         if question is None:
             return Happening("stopped", {"reason": self.session.reason, "ranking": ranking, **self._estimates()})
         estimates = {"value": question.value, "cost": question.cost, "value_per_cost": question.value_per_cost}
@@ -161,12 +161,9 @@ class Kept:
         """What was estimated of a question before it was answered; nothing for a free column."""
         group = self.session.model.schema.group_of(name)
         question = self.session.ask()
-        found = next((c._asdict() for c in self.session.ranking if c.name == group), {})
-        found.pop("name", None)
-        return {"as_asked": question is not None and question.name == group, **found}
-
-    def _ranking(self) -> list[dict[str, Any]]:
-        return [candidate._asdict() for candidate in self.session.ranking]
+        found = next((c for c in ranking_facts(self.session) if c["name"] == group), {})
+        estimates = {name: value for name, value in found.items() if name != "name"}
+        return {"as_asked": question is not None and question.name == group, **estimates}
 
     def _estimates(self) -> dict[str, Any]:
         return {"prediction": prediction_facts(self.session), "spent": self.session.spent}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import Any
 
-from askwise.errors import shortened
+from askwise.data.files import each_once
+from askwise.errors import AskwiseError
 
 
 class NotStrict(ValueError):
@@ -17,11 +17,15 @@ def check_json(body: bytes) -> None:
     """Raise where a body is no JSON as the standard has it: UTF-8, finite numbers, whole characters."""
     try:
         # As text: bytes might also be taken for UTF-16.
-        value = json.loads(body.decode(), object_pairs_hook=_once, parse_constant=_not_a_number, parse_float=_finite)
+        value = json.loads(
+            body.decode(), object_pairs_hook=each_once, parse_constant=_not_a_number, parse_float=_finite
+        )
         if b"\\ud" in body.lower():
             json.dumps(value, ensure_ascii=False).encode()
     except NotStrict:
         raise
+    except AskwiseError as error:
+        raise NotStrict(f"the body {error}") from None
     except UnicodeEncodeError:
         raise NotStrict("the body holds half of a character (a lone surrogate)") from None
     except UnicodeDecodeError:
@@ -36,14 +40,6 @@ def check_json(body: bytes) -> None:
 
 def _not_a_number(name: str) -> Any:
     raise NotStrict(f"the body holds {name}, which is no JSON; give a finite number, or null where there is none")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
-        raise NotStrict(f"the body names {shortened(twice)} twice in one object; which one is meant can't be known")
-    return found
 
 
 def _finite(text: str) -> float:
