@@ -14,6 +14,7 @@ from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.checks import check_numbers, check_whole_or_none
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
+from askwise.methods.table import TableMethod
 from askwise.networks.concrete import gumbel
 from askwise.networks.pair import SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
@@ -122,7 +123,7 @@ class ArgmaxDirect(NeuralMethod):
 
 
 @with_settings
-class ArgmaxDirectClassifier(ClassifierMethod, ArgmaxDirect):
+class ArgmaxDirectClassifier(ClassifierMethod, TableMethod, ArgmaxDirect):
     """Asks what a selector wants most that was trained to make the next prediction of a label as good as can be.
 
     Its scores are an order and no information: a penalty gives an error, and prices count only where a budget does.
@@ -135,7 +136,7 @@ class ArgmaxDirectClassifier(ClassifierMethod, ArgmaxDirect):
 
 
 @with_settings
-class ArgmaxDirectRegressor(RegressorMethod, ArgmaxDirect):
+class ArgmaxDirectRegressor(RegressorMethod, TableMethod, ArgmaxDirect):
     """Asks what a selector wants most that was trained to make the next prediction of a number as good as can be.
 
     The settings are those of ArgmaxDirectClassifier.

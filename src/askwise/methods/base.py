@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,17 +21,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
-    check_array,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from askwise import bundle, evaluation, export
 from askwise._version import __version__
 from askwise.acquisition import StoppingRule
-from askwise.data.questions import QuestionSpec, plain_questions
+from askwise.data.questions import plain_questions
 from askwise.data.split import hold_out
 from askwise.data.table import Schema
 from askwise.errors import AskwiseError
@@ -73,7 +71,8 @@ def with_settings(estimator: type[Estimator]) -> type[Estimator]:
 class Method(BaseEstimator):
     """A scikit-learn estimator with two hooks: `build` a policy, and `train` it.
 
-    Subclasses declare their settings as fields, under the decorator `with_settings`, and set `registry_name`.
+    Subclasses declare their settings as fields, under the decorator `with_settings`, and set `registry_name`. What it
+    learns from, a table or images, is a third: `inputs` and `schema_of`.
     """
 
     registry_name: ClassVar[str]
@@ -83,14 +82,24 @@ class Method(BaseEstimator):
     n_features_in_: int = field(init=False)
 
     costs: Costs = None
-    groups: Mapping[str, Sequence[Any]] | None = None
-    free: Sequence[Any] | None = None
-    questions: QuestionSpec | None = None
     stop: StoppingRule | None = None
     validation_fraction: float = 0.2
     random_state: Any = None
     checkpoint_dir: str | Path | None = None
     device: str = "auto"
+
+    def inputs(self, X: Any, reset: bool = False) -> Any:
+        """What was given to learn or predict from, checked, as a schema takes it; `reset` where it is the first."""
+        raise NotImplementedError
+
+    def schema_of(self, inputs: Any) -> Schema:
+        """What can be asked, read from the inputs to learn from."""
+        raise NotImplementedError
+
+    def place_of_use(self, device: torch.device) -> str:
+        """Where the trained model runs. A loaded model runs there too, so that both give the same numbers."""
+        del device
+        return "cpu"
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         """A fresh policy for these groups and this task."""
@@ -134,19 +143,12 @@ class Method(BaseEstimator):
         started = time.perf_counter()
         self.check_settings()
         X, split_by = _without_split_column(X, split_by)
-        frame = self._frame(X, reset=True)
+        inputs = self.inputs(X, reset=True)
         answers = self.check_target(y)
-        check_consistent_length(frame, answers)
-        schema = Schema.of(
-            frame,
-            named=hasattr(self, "feature_names_in_"),
-            costs=self.costs,
-            groups=self.groups,
-            free=self.free,
-            questions=self.questions,
-        )
+        check_consistent_length(inputs, answers)
+        schema = self.schema_of(inputs)
         task = self.make_task(answers)
-        rows = _with_answers(schema.encode(frame), task, answers)
+        rows = _with_answers(schema.encode(inputs), task, answers)
         seed = self._seed(rows)
         train, val, val_answers = self._split(schema, task, rows, answers, eval_set, split_by, seed)
         device = pick_device(self.device)
@@ -161,8 +163,7 @@ class Method(BaseEstimator):
             self.train(policy, training, task)
             model = Model(schema, task, policy.to("cpu").eval(), device=str(device))
             evaluation.keep_frontier(model, val, val_answers)
-            # Used where every loaded model runs, so that both give the same numbers.
-            model = replace(model, device="cpu")
+            model = replace(model, device=self.place_of_use(device))
         model.card = self._card(model, training, train, val, val_answers, time.perf_counter() - started)
         self.adopt(model)
         return self
@@ -177,10 +178,10 @@ class Method(BaseEstimator):
         self, schema: Schema, task: Task, rows: Rows, y: Array, eval_set: Any, split_by: Any, seed: int
     ) -> tuple[Rows, Rows, Array]:
         if eval_set is not None:
-            val_frame, val_y = self._frame(eval_set[0]), self.check_target(eval_set[1])
-            check_consistent_length(val_frame, val_y)
+            val_inputs, val_y = self.inputs(eval_set[0]), self.check_target(eval_set[1])
+            check_consistent_length(val_inputs, val_y)
             evaluation.coded(task, val_y)
-            return rows, _with_answers(schema.encode(val_frame), task, val_y), val_y
+            return rows, _with_answers(schema.encode(val_inputs), task, val_y), val_y
         by = None if split_by is None else np.asarray(split_by)
         stratify = isinstance(task, Classification)
         train, val = hold_out(y, self.validation_fraction, seed, stratify, by)
@@ -250,28 +251,14 @@ class Method(BaseEstimator):
             settings[name] = value
         return settings
 
-    def _frame(self, X: Any, reset: bool = False) -> pd.DataFrame:
-        """The inputs as a DataFrame whose columns have names, checked as scikit-learn does."""
-        if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
-            X = X.to_pandas()
-        if not isinstance(X, pd.DataFrame):
-            checked = check_array(X, dtype=None, ensure_all_finite="allow-nan", estimator=self)
-            X = pd.DataFrame(list(X)) if isinstance(X, list) and checked.dtype.kind in "US" else pd.DataFrame(checked)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if not len(X) or not X.shape[1]:
-            raise AskwiseError(f"the table has {len(X)} rows and {X.shape[1]} columns; at least one of each is needed")
-        if not hasattr(self, "feature_names_in_"):
-            X = X.set_axis([f"x{i}" for i in range(X.shape[1])], axis=1)
-        return X
-
     def encode(self, X: Any) -> Rows:
         """The inputs as the model's functions take them, after the estimator's checks."""
         return self._rows(X)[0]
 
     def _rows(self, X: Any) -> tuple[Rows, Any]:
         check_is_fitted(self, "model_")
-        frame = self._frame(X)
-        return self.model_.schema.encode(frame), frame.index
+        inputs = self.inputs(X)
+        return self.model_.schema.encode(inputs), getattr(inputs, "index", None)
 
     def _rule(self, stop: StoppingRule | None) -> StoppingRule | None:
         return self.stop if stop is None else stop
@@ -352,13 +339,6 @@ class Method(BaseEstimator):
         """
         check_is_fitted(self, "model_")
         export.write(path, self.model_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
 
 
 @with_settings

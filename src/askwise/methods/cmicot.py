@@ -16,6 +16,7 @@ from askwise.methods.binning import MISSING, Levels, levels_of
 from askwise.methods.checks import check_whole
 from askwise.methods.forward import forward_selection
 from askwise.methods.static import OrderPolicy, StaticMethod
+from askwise.methods.table import TableMethod
 from askwise.methods.teams import Bits, ExactScores, GreedyScores
 from askwise.tasks import Task
 from askwise.training.loop import Training
@@ -30,7 +31,7 @@ MOST_PAIRS_OF_TEAMS = 200
 
 
 @with_settings
-class CmicotClassifier(ClassifierMethod, StaticMethod):
+class CmicotClassifier(ClassifierMethod, TableMethod, StaticMethod):
     """Asks in the order of CMICOT: conditional information with complementing and opposing teams.
 
     (Shishkin et al., 2016.) Every column is turned into bits, "above a threshold" or "is this category". The score of a

@@ -13,6 +13,7 @@ from askwise.methods.base import ClassifierMethod, RegressorMethod, with_setting
 from askwise.methods.budgeted import affordable, paid_in_turn
 from askwise.methods.checks import check_numbers
 from askwise.methods.static import OrderPolicy, StaticMethod
+from askwise.methods.table import TableMethod
 from askwise.networks.concrete import ConcreteSelector
 from askwise.networks.pair import SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
@@ -57,7 +58,7 @@ class ConcreteAutoencoder(StaticMethod):
             return allowed.int().argsort(descending=True, stable=True)
         selector = ConcreteSelector(n_selectors, allowed)
         # A part of the policy for now, since that is what learns. The policy's own predictor waits, fresh.
-        selection = Selection(space, task, self.mlp(space, task.n_outputs), selector).to(training.device)
+        selection = Selection(space, task, self.network(space, task.n_outputs), selector).to(training.device)
         policy.add_module("selection", selection)
         self.ready(policy, training)
         # A budget that the selected groups just fill leaves nothing to put in order.
@@ -86,7 +87,7 @@ class ConcreteAutoencoder(StaticMethod):
 
 
 @with_settings
-class ConcreteAutoencoderClassifier(ClassifierMethod, ConcreteAutoencoder):
+class ConcreteAutoencoderClassifier(ClassifierMethod, TableMethod, ConcreteAutoencoder):
     """Asks every case for the groups that a Concrete autoencoder selects, and predicts a label from them.
 
     Selectors learn together with a predictor, softly at first and then more and more sharply; a new predictor is then
@@ -102,7 +103,7 @@ class ConcreteAutoencoderClassifier(ClassifierMethod, ConcreteAutoencoder):
 
 
 @with_settings
-class ConcreteAutoencoderRegressor(RegressorMethod, ConcreteAutoencoder):
+class ConcreteAutoencoderRegressor(RegressorMethod, TableMethod, ConcreteAutoencoder):
     """Asks every case for the groups that a Concrete autoencoder selects, and predicts a number from them.
 
     The settings are those of ConcreteAutoencoderClassifier.

@@ -15,6 +15,7 @@ from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.checks import check_whole_or_none
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
+from askwise.methods.table import TableMethod
 from askwise.networks.pair import Networks, SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Belief, Policy
@@ -157,10 +158,7 @@ class Dime(NeuralMethod):
 
     scalings: ClassVar[tuple[str, ...]]
 
-    share_trunk: bool = False
     scaling: str = "positive"
-    predictor: nn.Module | None = None
-    value: nn.Module | None = None
     pretrain_epochs: int | None = None
     epsilon: float = 0.05
 
@@ -174,32 +172,19 @@ class Dime(NeuralMethod):
             bounded = self.scaling == "bounded"
             what = "scaling 'bounded' is for classes only" if bounded else f"unknown scaling {self.scaling!r}"
             raise AskwiseError(f"{what}; allowed here: {allowed}")
-        if (self.predictor is None) != (self.value is None):
-            raise AskwiseError("give both predictor= and value=, or neither")
-        if self.predictor is not None and self.share_trunk:
-            raise AskwiseError(
-                "share_trunk=True builds its own networks; it can't be joined with predictor= and value="
-            )
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
-        return DimePolicy(space, task, self._networks(space, task), self.scaling)
+        return DimePolicy(space, task, self.networks(space, task), self.scaling)
 
-    def _networks(self, space: FeatureSpace, task: Task) -> Networks:
-        if self.predictor is not None and self.value is not None:
-            # Modules of the user's own are deep-copied, so that fit never changes what was given.
-            # Together, so that what they share stays shared.
-            own = SeparateNetworks(*copy.deepcopy((self.predictor, self.value)))
-            _check_shapes(own, space, task)
-            return own
-        networks = self.pair(space, task, self.share_trunk)
-        nn.init.constant_(networks.score_head.bias, FIRST_VALUE)
-        return networks
+    def networks(self, space: FeatureSpace, task: Task) -> Networks:
+        """Predictor and value network."""
+        raise NotImplementedError
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, DimePolicy)
         steps = self.steps(policy.space)
         costs = self.costs_of(policy, training)
-        self.ready(policy, training, own_networks=self.predictor is None)
+        self.ready(policy, training)
         pretrain = self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs)
         joint = self.plan(training, JOINT_UPDATES)
 
@@ -213,7 +198,43 @@ class Dime(NeuralMethod):
 
 
 @with_settings
-class DimeClassifier(ClassifierMethod, Dime):
+class TableDime(TableMethod, Dime):
+    """DIME on tables: perceptrons, or modules of the user's own."""
+
+    share_trunk: bool = False
+    predictor: nn.Module | None = None
+    value: nn.Module | None = None
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        if (self.predictor is None) != (self.value is None):
+            raise AskwiseError("give both predictor= and value=, or neither")
+        if self.predictor is not None and self.share_trunk:
+            raise AskwiseError(
+                "share_trunk=True builds its own networks; it can't be joined with predictor= and value="
+            )
+
+    def networks(self, space: FeatureSpace, task: Task) -> Networks:
+        if self.predictor is not None and self.value is not None:
+            # Modules of the user's own are deep-copied, so that fit never changes what was given.
+            # Together, so that what they share stays shared.
+            own = SeparateNetworks(*copy.deepcopy((self.predictor, self.value)))
+            _check_shapes(own, space, task)
+            return own
+        networks = self.pair(space, task, self.share_trunk)
+        nn.init.constant_(networks.score_head.bias, FIRST_VALUE)
+        return networks
+
+    def ready(self, policy: Policy, training: Training) -> None:
+        if self.predictor is None:
+            super().ready(policy, training)
+        else:
+            # The dropout of the user's own modules is the user's.
+            NeuralMethod.ready(self, policy, training)
+
+
+@with_settings
+class DimeClassifier(ClassifierMethod, TableDime):
     """Asks the group with the most information about a label per cost, and stops when a rule says so.
 
     costs, groups, free: prices, panels of columns asked together, and columns known from the start. questions: texts,
@@ -238,7 +259,7 @@ class DimeClassifier(ClassifierMethod, Dime):
 
 
 @with_settings
-class DimeRegressor(RegressorMethod, Dime):
+class DimeRegressor(RegressorMethod, TableDime):
     """Asks the group that is expected to reduce the variance of a number most per cost.
 
     The settings are those of DimeClassifier; information, penalties and frontier are in squared units of y.

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.checks import check_whole
-from askwise.methods.neural import NeuralMethod
+from askwise.methods.table import TableMethod
 from askwise.networks.mlp import Mlp
 from askwise.networks.pair import Networks
 from askwise.networks.pair_policy import PairPolicy
@@ -170,7 +170,7 @@ class Imagining(RandomDraws):
 
 
 @with_settings
-class Eddi(NeuralMethod):
+class Eddi(TableMethod):
     """What EDDI's classifier and regressor share: settings, networks and the stages of training."""
 
     latent: int = 16
@@ -183,7 +183,7 @@ class Eddi(NeuralMethod):
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         model = PartialVae(space, self.hidden, self.latent, self.layers, self.dropout or 0.0)
-        return EddiPolicy(space, task, EddiNetworks(self.mlp(space, task.n_outputs), model), self.n_samples)
+        return EddiPolicy(space, task, EddiNetworks(self.network(space, task.n_outputs), model), self.n_samples)
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, EddiPolicy)

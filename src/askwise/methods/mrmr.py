@@ -15,6 +15,7 @@ from askwise.methods.binning import Levels, information_with, levels_of
 from askwise.methods.checks import check_whole
 from askwise.methods.forward import forward_selection
 from askwise.methods.static import OrderPolicy, StaticMethod
+from askwise.methods.table import TableMethod
 from askwise.tasks import Task
 from askwise.training.loop import Training
 
@@ -74,14 +75,14 @@ def least_redundant(levels: Levels, space: FeatureSpace, steps: int, scheme: str
 
 
 @with_settings
-class MrmrClassifier(ClassifierMethod, Mrmr):
+class MrmrClassifier(ClassifierMethod, TableMethod, Mrmr):
     """Asks in the order of mRMR, the same for all cases, and predicts a label."""
 
     registry_name = "mrmr-classifier"
 
 
 @with_settings
-class MrmrRegressor(RegressorMethod, Mrmr):
+class MrmrRegressor(RegressorMethod, TableMethod, Mrmr):
     """Asks in the order of mRMR, the same for all cases, and predicts a number.
 
     The answer is cut into levels like a column.

@@ -8,19 +8,16 @@ import torch
 from torch import Tensor, nn
 
 from askwise.arrays import cost_tensor
-from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace
 from askwise.methods.base import Method, with_settings
-from askwise.methods.checks import check_number, check_whole, check_whole_or_none
-from askwise.networks.dropout import set_dropout
-from askwise.networks.mlp import Mlp, MlpTrunk
+from askwise.methods.checks import check_number, check_whole_or_none
 from askwise.networks.pair import SeparateNetworks, SharedNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Policy
 from askwise.tasks import Classification, Task
 from askwise.training.loop import Training
 from askwise.training.objectives import LoseFreeColumns
-from askwise.training.schedule import batch_size_for, dropout_for, epochs_for, patience_for
+from askwise.training.schedule import batch_size_for, epochs_for, patience_for
 from askwise.training.temperature import States, fit_temperature, on_the_way
 from askwise.training.update import Plan
 
@@ -36,9 +33,6 @@ class NeuralMethod(Method):
     """A method with networks, trained in stages: every one has the same networks, and the same care."""
 
     max_steps: int | None = None
-    hidden: int = 128
-    layers: int = 2
-    dropout: float | None = None
     epochs: int | None = None
     batch_size: int | None = None
     learning_rate: float = 2e-3
@@ -47,36 +41,25 @@ class NeuralMethod(Method):
 
     def check_settings(self) -> None:
         super().check_settings()
-        for name in ("hidden", "layers"):
-            check_whole(name, getattr(self, name))
         for name in ("max_steps", "epochs", "batch_size", "patience"):
             check_whole_or_none(name, getattr(self, name))
-        if self.dropout is not None and not 0 <= self.dropout < 1:
-            raise AskwiseError(f"dropout must lie in [0, 1), was given {self.dropout!r}")
         check_number("learning_rate", self.learning_rate, above=0)
         check_number("weight_decay", self.weight_decay)
 
-    def mlp(self, space: FeatureSpace, n_outputs: int) -> Mlp:
-        """A network on (x, mask), of the size that the settings say."""
-        return Mlp(space.n_inputs, self.hidden, n_outputs, self.layers, self.dropout or 0.0)
+    def network(self, space: FeatureSpace, n_outputs: int) -> nn.Module:
+        """A network (x, mask) -> outputs, of the size that the settings say."""
+        raise NotImplementedError
 
     def pair(self, space: FeatureSpace, task: Task, share_trunk: bool = False) -> SeparateNetworks | SharedNetworks:
         """A predictor and a network with a score for each group, apart or on one trunk."""
-        if share_trunk:
-            trunk = MlpTrunk(space.n_inputs, self.hidden, self.layers, self.dropout or 0.0)
-            head = nn.Linear(self.hidden, space.n_groups)
-            return SharedNetworks(trunk, nn.Linear(self.hidden, task.n_outputs), head)
-        scores = self.mlp(space, space.n_groups)
-        return SeparateNetworks(self.mlp(space, task.n_outputs), scores)
+        raise NotImplementedError
 
     def steps(self, space: FeatureSpace) -> int:
         """How many questions to train for."""
         return min(space.n_groups, self.max_steps or LONGEST_EPISODE)
 
-    def ready(self, policy: Policy, training: Training, own_networks: bool = True) -> None:
-        """Before the first stage: dropout for the number of rows, if it is ours to set; free columns may be missing."""
-        if self.dropout is None and own_networks:
-            set_dropout(policy, dropout_for(len(training.train)))
+    def ready(self, policy: Policy, training: Training) -> None:
+        """Before the first stage: free columns may be missing."""
         training.prepare = LoseFreeColumns(policy.space, training.device)
 
     def plan(self, training: Training, updates: int, epochs: int | None = None) -> Plan:

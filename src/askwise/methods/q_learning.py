@@ -11,7 +11,8 @@ from askwise.features import FeatureSpace
 from askwise.methods.base import with_settings
 from askwise.methods.budgeted import BudgetedMethod, paid_in_turn
 from askwise.methods.checks import check_whole_or_none
-from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
+from askwise.methods.neural import PRETRAIN_UPDATES
+from askwise.methods.table import TableMethod
 from askwise.networks.pair_policy import PairPolicy
 from askwise.tasks import Task
 from askwise.training.loop import Training, even_batches
@@ -23,7 +24,7 @@ Q_UPDATES = 1700
 
 
 @with_settings
-class QMethod(NeuralMethod, BudgetedMethod):
+class QMethod(TableMethod, BudgetedMethod):
     """A method whose scores are learnt by Q-learning, for one budget or for all."""
 
     pretrain_epochs: int | None = None

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.static import OrderPolicy, StaticMethod
+from askwise.methods.table import TableMethod
 from askwise.tasks import Task
 from askwise.training.draws import own_draws
 from askwise.training.loop import Training
@@ -25,14 +26,14 @@ class RandomOrder(StaticMethod):
 
 
 @with_settings
-class RandomOrderClassifier(ClassifierMethod, RandomOrder):
+class RandomOrderClassifier(ClassifierMethod, TableMethod, RandomOrder):
     """Asks in one random order, the same for all cases, and predicts a label."""
 
     registry_name = "random-order-classifier"
 
 
 @with_settings
-class RandomOrderRegressor(RegressorMethod, RandomOrder):
+class RandomOrderRegressor(RegressorMethod, TableMethod, RandomOrder):
     """Asks in one random order, the same for all cases, and predicts a number."""
 
     registry_name = "random-order-regressor"
@@ -56,14 +57,14 @@ class AllFeatures(StaticMethod):
 
 
 @with_settings
-class AllFeaturesClassifier(ClassifierMethod, AllFeatures):
+class AllFeaturesClassifier(ClassifierMethod, TableMethod, AllFeatures):
     """Predicts a label from everything that is available."""
 
     registry_name = "all-features-classifier"
 
 
 @with_settings
-class AllFeaturesRegressor(RegressorMethod, AllFeatures):
+class AllFeaturesRegressor(RegressorMethod, TableMethod, AllFeatures):
     """Predicts a number from everything that is available."""
 
     registry_name = "all-features-regressor"

@@ -181,7 +181,7 @@ def shuffled(rows: Rows, count: int, size: int, device: torch.device) -> Iterato
     n = len(rows)
     order = torch.randperm(n, device=rows.x.device)
     padded = torch.cat([order, order[: count * size - n]])
-    weight = (torch.arange(count * size, device=device) < n).to(rows.x.dtype)
+    weight = (torch.arange(count * size, device=device) < n).float()
     for start in range(0, count * size, size):
         batch = rows.take(padded[start : start + size])
         yield batch if rows.x.device == device else batch.sent(device), weight[start : start + size]

@@ -54,7 +54,7 @@ def fit_temperature(policy: Policy, rows: Rows, costs: Tensor, n_steps: int, sta
     assert some.y is not None
     found = list(states(policy, some, costs, n_steps + 1))
     outputs = torch.cat([logits for logits, _ in found])
-    weight = torch.cat([counts for _, counts in found]).to(rows.x.dtype)
+    weight = torch.cat([counts for _, counts in found]).to(outputs.dtype)
     y = some.y.repeat(n_steps + 1)
 
     def badness(temperature: float) -> float:

@@ -1,0 +1,94 @@
+"""What methods that learn from tables share: columns laid out in groups, and multilayer perceptrons over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from sklearn.utils.validation import check_array, validate_data
+from torch import nn
+
+from askwise.data.questions import QuestionSpec
+from askwise.data.table import Schema
+from askwise.errors import AskwiseError
+from askwise.features import FeatureSpace
+from askwise.methods.base import with_settings
+from askwise.methods.checks import check_whole
+from askwise.methods.neural import NeuralMethod
+from askwise.networks.dropout import set_dropout
+from askwise.networks.mlp import Mlp, MlpTrunk
+from askwise.networks.pair import SeparateNetworks, SharedNetworks
+from askwise.policy import Policy
+from askwise.tasks import Task
+from askwise.training.loop import Training
+from askwise.training.schedule import dropout_for
+
+
+@with_settings
+class TableMethod(NeuralMethod):
+    """A method on the rows of a table, which may have holes."""
+
+    groups: Mapping[str, Sequence[Any]] | None = None
+    free: Sequence[Any] | None = None
+    questions: QuestionSpec | None = None
+    hidden: int = 128
+    layers: int = 2
+    dropout: float | None = None
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        for name in ("hidden", "layers"):
+            check_whole(name, getattr(self, name))
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise AskwiseError(f"dropout must lie in [0, 1), was given {self.dropout!r}")
+
+    def inputs(self, X: Any, reset: bool = False) -> pd.DataFrame:
+        """The inputs as a DataFrame whose columns have names, checked as scikit-learn does."""
+        if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
+            X = X.to_pandas()
+        if not isinstance(X, pd.DataFrame):
+            checked = check_array(X, dtype=None, ensure_all_finite="allow-nan", estimator=self)
+            X = pd.DataFrame(list(X)) if isinstance(X, list) and checked.dtype.kind in "US" else pd.DataFrame(checked)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if not len(X) or not X.shape[1]:
+            raise AskwiseError(f"the table has {len(X)} rows and {X.shape[1]} columns; at least one of each is needed")
+        if not hasattr(self, "feature_names_in_"):
+            X = X.set_axis([f"x{i}" for i in range(X.shape[1])], axis=1)
+        return X
+
+    def schema_of(self, inputs: pd.DataFrame) -> Schema:
+        return Schema.of(
+            inputs,
+            named=hasattr(self, "feature_names_in_"),
+            costs=self.costs,
+            groups=self.groups,
+            free=self.free,
+            questions=self.questions,
+        )
+
+    def network(self, space: FeatureSpace, n_outputs: int) -> Mlp:
+        """A network on (x, mask), of the size that the settings say."""
+        return Mlp(space.n_inputs, self.hidden, n_outputs, self.layers, self.dropout or 0.0)
+
+    def pair(self, space: FeatureSpace, task: Task, share_trunk: bool = False) -> SeparateNetworks | SharedNetworks:
+        """A predictor and a network with a score for each group, apart or on one trunk."""
+        if share_trunk:
+            trunk = MlpTrunk(space.n_inputs, self.hidden, self.layers, self.dropout or 0.0)
+            head = nn.Linear(self.hidden, space.n_groups)
+            return SharedNetworks(trunk, nn.Linear(self.hidden, task.n_outputs), head)
+        scores = self.network(space, space.n_groups)
+        return SeparateNetworks(self.network(space, task.n_outputs), scores)
+
+    def ready(self, policy: Policy, training: Training) -> None:
+        """Before the first stage: dropout for the number of rows, if it is ours to set."""
+        super().ready(policy, training)
+        if self.dropout is None:
+            set_dropout(policy, dropout_for(len(training.train)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
