@@ -6,12 +6,20 @@ from askwise._version import __version__
 from askwise.errors import AskwiseError, AskwiseWarning, BundleError
 
 if TYPE_CHECKING:
+    from askwise.data.image_files import Images, read_images
     from askwise.methods.argmax_direct import ArgmaxDirectClassifier, ArgmaxDirectRegressor
     from askwise.methods.cmicot import CmicotClassifier
     from askwise.methods.concrete_autoencoder import ConcreteAutoencoderClassifier, ConcreteAutoencoderRegressor
     from askwise.methods.cwcf import CwcfClassifier
     from askwise.methods.dime import DimeClassifier, DimeRegressor
+    from askwise.methods.dime_image import DimeImageClassifier, DimeImageRegressor
     from askwise.methods.eddi import EddiClassifier, EddiRegressor
+    from askwise.methods.image_baselines import (
+        AllFeaturesImageClassifier,
+        ArgmaxDirectImageClassifier,
+        ConcreteAutoencoderImageClassifier,
+        RandomOrderImageClassifier,
+    )
     from askwise.methods.mrmr import MrmrClassifier, MrmrRegressor
     from askwise.methods.opportunistic import OpportunisticClassifier
     from askwise.methods.random_order import (
@@ -20,13 +28,15 @@ if TYPE_CHECKING:
         RandomOrderClassifier,
         RandomOrderRegressor,
     )
-    from askwise.methods.registry import METHODS, load
+    from askwise.methods.registry import IMAGE_METHODS, METHODS, load
+    from askwise.networks.backbones import TimmBackbone
     from askwise.session import Session
     from askwise.stopping import AverageCost, Budget, Confidence, Penalty, Rule
 
 # torch takes seconds to load: names that need it are loaded when first used, so that `askwise --help` comes at once.
 _LAZY = {
     "METHODS": "methods.registry",
+    "IMAGE_METHODS": "methods.registry",
     "load": "methods.registry",
     "DimeClassifier": "methods.dime",
     "DimeRegressor": "methods.dime",
@@ -45,6 +55,15 @@ _LAZY = {
     "RandomOrderRegressor": "methods.random_order",
     "AllFeaturesClassifier": "methods.random_order",
     "AllFeaturesRegressor": "methods.random_order",
+    "DimeImageClassifier": "methods.dime_image",
+    "DimeImageRegressor": "methods.dime_image",
+    "ArgmaxDirectImageClassifier": "methods.image_baselines",
+    "ConcreteAutoencoderImageClassifier": "methods.image_baselines",
+    "RandomOrderImageClassifier": "methods.image_baselines",
+    "AllFeaturesImageClassifier": "methods.image_baselines",
+    "TimmBackbone": "networks.backbones",
+    "Images": "data.image_files",
+    "read_images": "data.image_files",
     "Session": "session",
     "AverageCost": "stopping",
     "Budget": "stopping",
@@ -69,10 +88,13 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "IMAGE_METHODS",
     "METHODS",
     "AllFeaturesClassifier",
+    "AllFeaturesImageClassifier",
     "AllFeaturesRegressor",
     "ArgmaxDirectClassifier",
+    "ArgmaxDirectImageClassifier",
     "ArgmaxDirectRegressor",
     "AskwiseError",
     "AskwiseWarning",
@@ -81,21 +103,28 @@ __all__ = [
     "BundleError",
     "CmicotClassifier",
     "ConcreteAutoencoderClassifier",
+    "ConcreteAutoencoderImageClassifier",
     "ConcreteAutoencoderRegressor",
     "Confidence",
     "CwcfClassifier",
     "DimeClassifier",
+    "DimeImageClassifier",
+    "DimeImageRegressor",
     "DimeRegressor",
     "EddiClassifier",
     "EddiRegressor",
+    "Images",
     "MrmrClassifier",
     "MrmrRegressor",
     "OpportunisticClassifier",
     "Penalty",
     "RandomOrderClassifier",
+    "RandomOrderImageClassifier",
     "RandomOrderRegressor",
     "Rule",
     "Session",
+    "TimmBackbone",
     "__version__",
     "load",
+    "read_images",
 ]

@@ -214,9 +214,10 @@ class Walk:
     def _settled(self, exact: Policy, step: Step) -> Step:
         """The same step, thought anew by the exact policy where values are nearly equal, or nearly at a threshold."""
         second = step.values.scatter(1, step.choice[:, None], -math.inf).amax(1)
-        near = step.best - second <= NEAR * step.best.abs()
+        rounding = self.policy.rounding
+        near = step.best - second <= rounding * NEAR * step.best.abs()
         for judge in self.judges:
-            near = near | judge.near(step, NEAR_THRESHOLD)
+            near = near | judge.near(step, rounding * NEAR_THRESHOLD)
         outputs, best, choice = step.belief.outputs.double(), step.best.double(), step.choice
         index = near.nonzero()[:, 0]
         if len(index):

@@ -14,6 +14,7 @@ import safetensors.torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from askwise.data.images import schema_from_dict
 from askwise.data.table import Schema
 from askwise.errors import BundleError
 from askwise.files import whole_file
@@ -34,7 +35,7 @@ class Contents:
 
     @property
     def schema(self) -> Schema:
-        return Schema.from_dict(self.header["schema"])
+        return schema_from_dict(self.header["schema"])
 
     def model_parts(self) -> dict[str, Any]:
         """Everything of a Model but its policy."""

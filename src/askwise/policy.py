@@ -37,6 +37,10 @@ class Policy(nn.Module):
     is_exportable: bool = True
     # Whether many walks over many rows take little beside training.
     is_quick: bool = True
+    # Whether it learns under noise, such as dropout, that is not there when it is used.
+    is_noisy: bool = True
+    # How many times rougher its float32 is than that of a small perceptron.
+    rounding: float = 1.0
     group_of_column: Tensor
     column_of_entry: Tensor
 

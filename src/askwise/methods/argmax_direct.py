@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from askwise.acquisition import Step, walk
+from askwise.acquisition import Step
 from askwise.arrays import at_least_float32
 from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
@@ -16,11 +16,10 @@ from askwise.methods.checks import check_numbers, check_whole_or_none
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
 from askwise.methods.table import TableMethod
 from askwise.networks.concrete import gumbel
-from askwise.networks.pair import SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Policy
 from askwise.tasks import Task
-from askwise.training.episodes import EpisodeObjective, episode
+from askwise.training.episodes import EpisodeObjective
 from askwise.training.loop import Training
 from askwise.training.objectives import MaskedPrediction, random_known
 
@@ -35,8 +34,7 @@ class SelectorPolicy(PairPolicy):
 
     def logits(self, x: Tensor, mask: Tensor) -> Tensor:
         """What the selector gives, (batch, groups), without a prediction."""
-        assert isinstance(self.networks, SeparateNetworks)
-        return at_least_float32(self.networks.value(self.hide(x, mask), mask))
+        return at_least_float32(self.networks.raw_scores(self.hide(x, mask), mask))
 
 
 class SoftSelection(EpisodeObjective):
@@ -58,20 +56,20 @@ class SoftSelection(EpisodeObjective):
         super().__init__(policy, task, equal, n_steps, rows_per_update)
         self.temperature = temperature
 
-    def _episodes(self, rows: Rows, progress: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _episodes(self, rows: Rows, progress: Tensor) -> tuple[Tensor, ...]:
         """Known sets before each question, then a random one (steps + 1, batch, groups)."""
         del progress
-        known, choice, asked = episode(walk(self.policy, rows, self.costs, self.n_steps, change=self._drawn))
+        known, choice, asked = self._walk(rows, change=self._drawn)
         return torch.cat([known[:-1], random_known(rows.available)[None]]), choice, asked
 
     def _drawn(self, step: Step) -> Step:
         """The same step with a group drawn by the softmax of the logits."""
         return replace(step, choice=(step.values / self.task.unit + gumbel(step.values)).argmax(1))
 
-    def _loss(self, rows: Rows, weight: Tensor, known: Tensor, choice: Tensor, asked: Tensor) -> Tensor:
+    def _loss(self, rows: Rows, weight: Tensor, *states: Tensor) -> Tensor:
         """Mean over the sets after each soft selection, nothing, and the random set."""
         assert rows.y is not None
-        del choice
+        known, _, asked = states
         before, nothing, scattered = known[:-1], known[:1], known[-1:]
         sets = torch.cat([before + self._selected(rows, before, asked), nothing, scattered])
         counted = torch.cat([asked.to(weight.dtype) * weight, weight.expand(2, -1)])

@@ -233,7 +233,9 @@ class Method(BaseEstimator):
             # Without questions a file is as it was before there were any, and older programs can read it.
             if name in CIRCUMSTANCES or (name == "questions" and value is None):
                 continue
-            if isinstance(value, torch.nn.Module):
+            if hasattr(value, "plain"):
+                value = value.plain()
+            elif isinstance(value, torch.nn.Module):
                 value = {"module": type(value).__name__}
             elif name == "stop" and value is not None:
                 value = {"rule": str(value) if isinstance(value, Rule) else type(value).__name__}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from askwise.acquisition import walk
 from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
@@ -20,7 +20,7 @@ from askwise.networks.pair import Networks, SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Belief, Policy
 from askwise.tasks import Task
-from askwise.training.episodes import EpisodeObjective, episode
+from askwise.training.episodes import EpisodeObjective
 from askwise.training.loop import Training, evaluating, frozen
 from askwise.training.objectives import MaskedPrediction, RandomDraws, losses_as_used, random_step
 from askwise.training.update import aside
@@ -33,11 +33,17 @@ FIRST_VALUE = -2.0
 class DimePolicy(PairPolicy):
     """Predictor f(x_S) and value network v(x_S), one score a group in the units of the loss."""
 
-    def learning(self, x: Tensor, mask: Tensor, group: Tensor) -> tuple[Belief, Tensor]:
+    def learning(
+        self, x: Tensor, mask: Tensor, group: Tensor, most: Sequence[tuple[int, int]]
+    ) -> tuple[Belief, Tensor]:
         """A belief to learn from, and outputs as they will be used: without dropout, and without a gradient.
 
-        Of the scores, (batch, 1), only that of one group (batch,) of each row.
+        Of the scores, (batch, 1), only that of one group (batch,) of each row. most: of each part of the batch the
+        number of rows, and the most groups that any of them knows.
         """
+        if not self.is_noisy:
+            belief = self.counted(x, mask, True, most)
+            return Belief(belief.outputs, belief.scores.gather(1, group[:, None])), belief.outputs.detach()
         hidden = self.hide(x, mask)
         if self.first_layers:
             # Dropout comes after the first layers, which most of the work is in: they are run once for both.
@@ -98,25 +104,46 @@ class JointObjective(EpisodeObjective):
         n_steps: int,
         epsilon: float,
         rows_per_update: int | None = None,
+        learn_from: int | None = None,
     ) -> None:
         super().__init__(policy, task, costs, n_steps, rows_per_update)
         self.epsilon = epsilon
+        self.learn_from = min(learn_from or n_steps, n_steps)
 
-    def _episodes(self, rows: Rows, progress: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _episodes(self, rows: Rows, progress: Tensor) -> tuple[Tensor, ...]:
         return self._states(rows, self.epsilon * (1 - progress))
 
-    def _states(self, rows: Rows, epsilon: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Known sets (steps + 3, batch, groups), and for each step the group asked and whether one was.
+    def _states(self, rows: Rows, epsilon: Tensor) -> tuple[Tensor, ...]:
+        """Known sets (learnt from + 3, batch, groups), and for each step the group asked, whether one was, and whether
+        the set after it is another one.
 
         Steps lead from each set to the next; the last two sets are the random one and its successor.
         """
-        known, choice, asked = episode(walk(self.policy, rows, self.costs, self.n_steps, epsilon=epsilon))
+        known, choice, asked, new = self._part(*self._walk(rows, epsilon=epsilon))
         scattered, extra, can, with_extra = random_step(rows.available)
         known = torch.cat([known, torch.stack([scattered, with_extra])])
-        return known, torch.cat([choice, extra[None]]), torch.cat([asked, can[None]])
+        extra, can = extra[None], can[None]
+        return known, torch.cat([choice, extra]), torch.cat([asked, can]), torch.cat([new, can])
 
-    def _loss(self, rows: Rows, weight: Tensor, known: Tensor, choice: Tensor, asked: Tensor) -> Tensor:
+    def _part(self, known: Tensor, choice: Tensor, asked: Tensor) -> tuple[Tensor, ...]:
+        """Of each row's episode the steps to learn from: all, or some in a row from a random one on.
+
+        They go on with the first after the last, so that all are learnt from equally often; that is no step, and
+        counts as none. An episode walked is cheap beside one learnt from: the gradient is that of all steps on average.
+        """
+        if self.learn_from == self.n_steps:
+            return known, choice, asked, asked
+        n_states, n_rows = known.shape[:2]
+        start = torch.randint(n_states, (n_rows,), device=known.device)
+        state = (start + torch.arange(self.learn_from + 1, device=known.device)[:, None]) % n_states
+        step, is_step = state[:-1].clamp_max(self.n_steps - 1), state[:-1] < self.n_steps
+        known = known.gather(0, state[..., None].expand(-1, -1, known.shape[2]))
+        choice, asked = choice.gather(0, step), asked.gather(0, step)
+        return known, choice, asked & is_step, asked | ~is_step
+
+    def _loss(self, rows: Rows, weight: Tensor, *states: Tensor) -> Tensor:
         """Of the predictions in all states, and of the values of all steps."""
+        known, choice, asked, new = states
         assert rows.y is not None
         n_states, n_rows = known.shape[:2]
         mask = self.policy.mask(known, rows.present).flatten(0, 1)
@@ -124,11 +151,12 @@ class JointObjective(EpisodeObjective):
         # From the last state of the episode, and from that after the random step, nothing was asked.
         nothing = torch.zeros_like(choice[:1])
         group = torch.cat([choice[:-1], nothing, choice[-1:], nothing])
-        belief, used = self.policy.learning(x, mask, group.flatten())
+        most = [((n_states - 2) * n_rows, self.n_steps), (2 * n_rows, rows.available.shape[1])]
+        belief, used = self.policy.learning(x, mask, group.flatten(), most)
 
         # A state that no question led to repeats the one before: it counts once.
         first = torch.ones_like(asked[:1])
-        led_to = torch.cat([first, asked[:-1], first, asked[-1:]]).to(weight.dtype) * weight
+        led_to = torch.cat([first, new[:-1], first, new[-1:]]).to(weight.dtype) * weight
         predictor = self.task.training_loss(belief.outputs, y) / self.task.unit
         predictor = (predictor.view(n_states, n_rows) * led_to).sum() / led_to.sum().clamp_min(1)
 
@@ -149,7 +177,7 @@ class JointObjective(EpisodeObjective):
 
     def _of_steps(self, states: Tensor) -> Tensor:
         """All but the place where the episode ends and the random set begins: no question leads over it."""
-        return torch.cat([states[: self.n_steps], states[self.n_steps + 1 :]])
+        return torch.cat([states[: self.learn_from], states[self.learn_from + 1 :]])
 
 
 @with_settings
@@ -161,10 +189,12 @@ class Dime(NeuralMethod):
     scaling: str = "positive"
     pretrain_epochs: int | None = None
     epsilon: float = 0.05
+    learn_from: int | None = None
 
     def check_settings(self) -> None:
         super().check_settings()
         check_whole_or_none("pretrain_epochs", self.pretrain_epochs)
+        check_whole_or_none("learn_from", self.learn_from)
         if not 0 <= self.epsilon <= 1:
             raise AskwiseError(f"epsilon must lie in [0, 1], was given {self.epsilon!r}")
         if self.scaling not in self.scalings:
@@ -192,7 +222,7 @@ class Dime(NeuralMethod):
         with frozen(policy.networks.predictor_parts):
             # The squared error of single draws is mostly noise: which epoch has the lowest says little.
             training.stage("value", ValueWarmUp(policy, task), replace(pretrain, keep_best=False, patience=None))
-        objective = JointObjective(policy, task, costs, steps, self.epsilon, joint.batch_size)
+        objective = JointObjective(policy, task, costs, steps, self.epsilon, joint.batch_size, self.learn_from)
         training.stage("joint", objective, self.walked(joint, training))
         self.calibrate(policy, training, task)
 

@@ -12,12 +12,19 @@ from torch import nn
 from askwise import bundle
 from askwise.errors import AskwiseError, AskwiseWarning, BundleError, unknown_name
 from askwise.methods.argmax_direct import ArgmaxDirectClassifier, ArgmaxDirectRegressor
-from askwise.methods.base import Method
+from askwise.methods.base import Method, pick_device
 from askwise.methods.cmicot import CmicotClassifier
 from askwise.methods.concrete_autoencoder import ConcreteAutoencoderClassifier, ConcreteAutoencoderRegressor
 from askwise.methods.cwcf import CwcfClassifier
 from askwise.methods.dime import DimeClassifier, DimeRegressor
+from askwise.methods.dime_image import DimeImageClassifier, DimeImageRegressor
 from askwise.methods.eddi import EddiClassifier, EddiRegressor
+from askwise.methods.image_baselines import (
+    AllFeaturesImageClassifier,
+    ArgmaxDirectImageClassifier,
+    ConcreteAutoencoderImageClassifier,
+    RandomOrderImageClassifier,
+)
 from askwise.methods.mrmr import MrmrClassifier, MrmrRegressor
 from askwise.methods.opportunistic import OpportunisticClassifier
 from askwise.methods.random_order import (
@@ -27,6 +34,7 @@ from askwise.methods.random_order import (
     RandomOrderRegressor,
 )
 from askwise.model import Model
+from askwise.networks.backbones import TimmBackbone
 from askwise.stopping import parse_rule
 from askwise.training.draws import own_draws
 
@@ -48,6 +56,15 @@ METHODS: dict[str, type[Method]] = {
     "random-order-regressor": RandomOrderRegressor,
     "all-features-classifier": AllFeaturesClassifier,
     "all-features-regressor": AllFeaturesRegressor,
+}
+
+IMAGE_METHODS: dict[str, type[Method]] = {
+    "dime-image-classifier": DimeImageClassifier,
+    "dime-image-regressor": DimeImageRegressor,
+    "argmax-direct-image-classifier": ArgmaxDirectImageClassifier,
+    "concrete-autoencoder-image-classifier": ConcreteAutoencoderImageClassifier,
+    "random-order-image-classifier": RandomOrderImageClassifier,
+    "all-features-image-classifier": AllFeaturesImageClassifier,
 }
 
 ENDINGS = {"classification": "-classifier", "regression": "-regressor"}
@@ -88,14 +105,17 @@ def load(path: str | Path, **modules: nn.Module) -> Any:
 
 def _estimator(path: str | Path, contents: bundle.Contents, modules: dict[str, nn.Module]) -> Method:
     name = contents.header["estimator"]["name"]
-    if name not in METHODS:
-        raise unknown_name(f"method in {path}:", name, METHODS)
+    known = METHODS | IMAGE_METHODS
+    if name not in known:
+        raise unknown_name(f"method in {path}:", name, known)
     settings = dict(contents.header["estimator"]["settings"])
     for key, value in settings.items():
         if isinstance(value, dict) and set(value) == {"module"}:
             if key not in modules:
                 raise AskwiseError(f"{path} was trained with a {key} of your own; give it again: load(path, {key}=...)")
             settings[key] = modules[key]
+        elif isinstance(value, dict) and "timm" in value:
+            settings[key] = TimmBackbone(value["timm"], options=value["options"])
         elif isinstance(value, dict) and set(value) == {"pairs"}:
             settings[key] = dict(value["pairs"])
         elif key == "stop" and value is not None:
@@ -103,7 +123,7 @@ def _estimator(path: str | Path, contents: bundle.Contents, modules: dict[str, n
     unused = [m for m in modules if settings.get(m) is not modules[m]]
     if unused:
         raise AskwiseError(f"{path} was not trained with a {unused[0]} of your own; load it without {unused[0]}=")
-    estimator = METHODS[name](**settings)
+    estimator = known[name](**settings)
     parts = contents.model_parts()
     with own_draws("cpu", seed=0):
         policy = estimator.build(parts["schema"].space, parts["task"])
@@ -112,7 +132,8 @@ def _estimator(path: str | Path, contents: bundle.Contents, modules: dict[str, n
     estimator.n_features_in_ = len(schema.columns)
     if schema.named:
         estimator.feature_names_in_ = np.array(schema.column_names, dtype=object)
-    estimator.adopt(Model(policy=policy.eval(), fingerprint=contents.fingerprint, **parts))
+    device = estimator.place_of_use(pick_device("auto"))
+    estimator.adopt(Model(policy=policy.eval(), fingerprint=contents.fingerprint, device=device, **parts))
     return estimator
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace
 from askwise.methods.base import with_settings
 from askwise.methods.budgeted import BudgetedMethod, paid_in_turn
@@ -106,6 +107,8 @@ class StaticMethod(NeuralMethod, BudgetedMethod):
         policy.ask_in(self.order(policy, training, task).to(training.device))
         draw = self.sets(policy)
         if self.budget is not None:
+            if not policy.first_layers:
+                raise AskwiseError("budget= trains a predictor for one budget on tables only; leave it out")
             policy.take_within(self.budget)
             # Looked up with each draw: of a run that goes on, order and groups come back when the stage begins.
             draw = lambda available: available & policy.taken  # noqa: E731

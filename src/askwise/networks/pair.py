@@ -10,7 +10,24 @@ from askwise.networks.mlp import Mlp, MlpTrunk
 
 
 class Networks(nn.Module):
-    """(x, mask, scores) -> outputs and, where asked for, raw scores."""
+    """(x, mask, scores) -> outputs and, where asked for, raw scores.
+
+    hides: takes x as it is, and hides what is unknown itself. is_noisy: learns under noise, such as dropout, that is
+    not there when it is used. counts_known: takes `most`, for each part of a batch its number of rows and the most
+    groups that any of them knows, and is quicker for it. rounding: how many times rougher float32 is than in a small
+    perceptron.
+    """
+
+    hides: bool = False
+    is_noisy: bool = True
+    counts_known: bool = False
+    rounding: float = 1.0
+
+    def raw_scores(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Raw scores alone."""
+        _, raw = self(x, mask)
+        assert isinstance(raw, Tensor)
+        return raw
 
     @property
     def predictor_parts(self) -> list[nn.Module]:
@@ -43,6 +60,7 @@ class SeparateNetworks(Networks):
         super().__init__()
         self.predictor = predictor
         self.value = value
+        _take_over(self, predictor)
 
     @property
     def predictor_parts(self) -> list[nn.Module]:
@@ -65,6 +83,10 @@ class SeparateNetworks(Networks):
         width = self.predictor.first.out_features
         return self.predictor.onward(first[:, :width]), self.value.onward(first[:, width:]) if scores else None
 
+    def raw_scores(self, x: Tensor, mask: Tensor) -> Tensor:
+        raw: Tensor = self.value(x, mask)
+        return raw
+
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         return self.predictor(x, mask), self.value(x, mask) if scores else None
 
@@ -75,6 +97,7 @@ class SharedNetworks(Networks):
     def __init__(self, trunk: nn.Module, predictor_head: nn.Module, value_head: nn.Linear) -> None:
         super().__init__()
         self.trunk = trunk
+        _take_over(self, trunk)
         self.predictor_head = predictor_head
         self.value_head = value_head
 
@@ -99,6 +122,13 @@ class SharedNetworks(Networks):
 
     def _heads(self, representation: Tensor, scores: bool) -> tuple[Tensor, Tensor | None]:
         return self.predictor_head(representation), self.value_head(representation) if scores else None
+
+
+def _take_over(networks: Networks, part: nn.Module) -> None:
+    """Networks are as the part that sees the inputs is."""
+    networks.hides = getattr(part, "hides", Networks.hides)
+    networks.is_noisy = getattr(part, "is_noisy", Networks.is_noisy)
+    networks.rounding = getattr(part, "rounding", Networks.rounding)
 
 
 def _firsts(*trunks: nn.Module) -> list[nn.Linear]:

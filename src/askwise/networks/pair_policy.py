@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,10 +35,20 @@ class PairPolicy(Policy):
         self.register_buffer("unit", torch.tensor(task.unit), persistent=False)
         self.register_buffer("temperature", torch.tensor(1.0))
         self.is_regression = task.kind == "regression"
-        self.group_inputs = GroupInputs(space)
+        self.rounding = networks.rounding
+        self.is_noisy = networks.is_noisy
+        self.group_inputs = GroupInputs(space) if networks.first_layers else None
 
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> Belief:
         return self._belief(*self.networks(self.hide(x, mask), mask, scores))
+
+    def hide(self, x: Tensor, mask: Tensor) -> Tensor:
+        return x if self.networks.hides else super().hide(x, mask)
+
+    def counted(self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]]) -> Belief:
+        """The same as calling it, where the most that any row of each part of the batch knows is known."""
+        given = {"most": most} if self.networks.counts_known else {}
+        return self._belief(*self.networks(self.hide(x, mask), mask, scores, **given))
 
     @property
     def first_layers(self) -> list[nn.Linear]:
@@ -46,7 +56,9 @@ class PairPolicy(Policy):
         return self.networks.first_layers if type(self).forward is PairPolicy.forward else []
 
     def track(self, rows: Rows) -> Tracker:
-        if not self.first_layers or not self.group_inputs.pays:
+        if self.networks.counts_known:
+            return CountingTracker(self, rows)
+        if not self.first_layers or self.group_inputs is None or not self.group_inputs.pays:
             return super().track(rows)
         onward = self.networks.onward
         return FirstLayerTracker(
@@ -75,3 +87,21 @@ class PairPolicy(Policy):
         """Scores in the units of the loss; by default within 0 <= I <= H(y | x_S), without the entropy's gradient."""
         scores: Tensor = SCALINGS[self.scaling](raw, outputs.detach(), self.unit)
         return scores
+
+
+class CountingTracker(Tracker):
+    """Thinks everything anew at every step, and knows how many groups can be known by then."""
+
+    policy: PairPolicy
+
+    def __init__(self, policy: PairPolicy, rows: Rows) -> None:
+        super().__init__(policy, rows)
+        self.n_revealed = 0
+
+    def belief(self, known: Tensor, scores: bool = True) -> Belief:
+        mask = self.policy.mask(known, self.rows.present)
+        return self.policy.counted(self.rows.x, mask, scores, [(len(mask), self.n_revealed)])
+
+    def reveal(self, group: Tensor, asked: Tensor) -> None:
+        del group, asked
+        self.n_revealed += 1

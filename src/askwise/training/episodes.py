@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,7 +13,7 @@ from askwise.acquisition import Step, walk
 from askwise.features import Rows, rows_at_once
 from askwise.policy import Policy
 from askwise.tasks import Task
-from askwise.training.loop import even_batches
+from askwise.training.loop import evaluating, even_batches
 from askwise.training.update import aside
 
 
@@ -44,12 +46,22 @@ class EpisodeObjective:
         self.n_steps = n_steps
         self.rows_per_update = rows_per_update
 
-    def _episodes(self, rows: Rows, progress: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Known sets (states, batch, groups), and for each step the group asked and whether one was (steps, batch)."""
+    def _episodes(self, rows: Rows, progress: Tensor) -> tuple[Tensor, ...]:
+        """What the loss needs of each row's episode, rows second: known sets (states, batch, groups), for each step the
+        group asked and whether one was (steps, batch), and more where a method wants it."""
         raise NotImplementedError
 
-    def _loss(self, rows: Rows, weight: Tensor, known: Tensor, choice: Tensor, asked: Tensor) -> Tensor:
-        """Over all states and steps of some of the rows."""
+    def _walk(self, rows: Rows, **how: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """The episode of a walk of each row.
+
+        Dropout stays on: that is exploration too. Where there is none, networks walk as they will be used: a batch
+        norm would else judge each step by its own batch, in which all rows know equally much.
+        """
+        with nullcontext() if self.policy.is_noisy else evaluating(self.policy):
+            return episode(walk(self.policy, rows, self.costs, self.n_steps, **how))
+
+    def _loss(self, rows: Rows, weight: Tensor, *states: Tensor) -> Tensor:
+        """Over all states and steps of some of the rows, as `_episodes` gives them."""
         raise NotImplementedError
 
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:

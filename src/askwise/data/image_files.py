@@ -1,0 +1,228 @@
+"""Reading images: a folder with a sub-folder for each class, a table of paths and labels, or one file of many."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from askwise.errors import AskwiseError, listed, unknown_name
+
+Array = np.ndarray[Any, Any]
+
+IMAGE_TYPES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
+# Fewer are decoded before other processes have started.
+WORTH_WORKERS = 500
+# What an image is cut and scaled to where sizes differ and none is given.
+USUAL_SIZE = 224
+
+
+@dataclass(frozen=True, repr=False)
+class Images:
+    """Images (n, height, width, 3) of one size, uint8, with a label each and where each comes from."""
+
+    images: Array
+    labels: Array
+    sources: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __repr__(self) -> str:
+        n, height, width, _ = self.images.shape
+        return f"{n} images of {height} x {width}, {len(np.unique(self.labels))} labels"
+
+    def take(self, index: Any) -> Images:
+        """Some of the images, by a mask or by their positions."""
+        positions = np.arange(len(self))[index]
+        return Images(self.images[index], self.labels[index], tuple(self.sources[i] for i in positions))
+
+
+def read_images(
+    path: str | Path,
+    size: int | None = None,
+    *,
+    split: str | None = None,
+    image_column: str | None = None,
+    label_column: str | None = None,
+    workers: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Images:
+    """The images at a path, decoded by several processes.
+
+    A folder has one sub-folder for each class. A CSV or Parquet table has a column of paths, which start from its own
+    folder, and one of labels, by default those called "path" and "label". An npz file has either `images` and `y`, or
+    JPEG or PNG bytes joined in `jpeg` and cut at `offsets`, with `y` and, where it has them, the names `classes` and a
+    `split` ("train", "test", ...) of which one can be taken.
+
+    size: images are scaled so that the shorter side has it, and cut to a square around the middle; by default they stay
+    as they are, or where sizes differ become squares of 224.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise AskwiseError(f"there is no file or folder {path}")
+    if path.is_dir():
+        return _decode_files(*_folder(path), size, workers, progress)
+    if path.suffix.lower() == ".npz":
+        return _npz(path, size, split, workers, progress)
+    if path.suffix.lower() in IMAGE_TYPES:
+        raise AskwiseError(f"{path} is one image; give a folder with a sub-folder of images for each class, or a table")
+    return _decode_files(*_table(path, image_column, label_column), size, workers, progress)
+
+
+def read_image(path: str | Path, height: int, width: int, channels: int = 3) -> Array:
+    """One image file at a size, (height, width, channels): scaled so that it covers it, and cut around the middle."""
+    found = _opened(Path(path), str(path))
+    return _fitted(found.convert("L" if channels == 1 else "RGB"), height, width).reshape(height, width, channels)
+
+
+def _folder(path: Path) -> tuple[list[Path], list[str]]:
+    classes = sorted(p for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
+    found = [(file, folder.name) for folder in classes for file in sorted(folder.rglob("*")) if _is_image(file)]
+    if not classes:
+        here = sum(_is_image(file) for file in path.iterdir())
+        raise AskwiseError(
+            f"{path} has no sub-folders{f', but {here} images' if here else ''}; put the images of each class into a "
+            "sub-folder with the name of the class"
+        )
+    if not found:
+        raise AskwiseError(
+            f"there are no images in the sub-folders of {path} ({listed([c.name for c in classes], most=5)}); types: "
+            f"{', '.join(IMAGE_TYPES)}"
+        )
+    empty = [c.name for c in classes if not any(label == c.name for _, label in found)]
+    if empty:
+        raise AskwiseError(f"the sub-folder {empty[0]!r} of {path} has no images; fill it or remove it")
+    return [file for file, _ in found], [label for _, label in found]
+
+
+def _is_image(path: Path) -> bool:
+    return path.suffix.lower() in IMAGE_TYPES and path.is_file() and not path.name.startswith(".")
+
+
+def _table(path: Path, image_column: str | None, label_column: str | None) -> tuple[list[Path], list[Any]]:
+    from askwise.data.files import read_table
+
+    frame = read_table(path)
+    columns = [image_column or "path", label_column or "label"]
+    for column, option in zip(columns, ("image_column", "label_column"), strict=True):
+        if column not in frame.columns:
+            raise AskwiseError(f"{unknown_name(f'column of {path}:', column, frame.columns)}; name it with {option}=")
+    lost = frame[columns].isna().any(axis=1)
+    if lost.any():
+        raise AskwiseError(f"{path} has no path or no label in row {int(lost.to_numpy().argmax()) + 1}; fill it in")
+    files = [path.parent / str(name) for name in frame[columns[0]]]
+    missing = [file for file in files if not file.is_file()]
+    if missing:
+        raise AskwiseError(
+            f"{path} names {len(missing)} images that are not there, {missing[0]} for one; paths start from its folder"
+        )
+    return files, frame[columns[1]].tolist()
+
+
+def _npz(
+    path: Path, size: int | None, split: str | None, workers: int | None, progress: Callable[[float], None] | None
+) -> Images:
+    try:
+        data = np.load(path, allow_pickle=False)
+        held = {name: data[name] for name in data.files}
+    except (ValueError, OSError, EOFError) as error:
+        raise AskwiseError(f"{path} can't be read as an npz file without pickles: {error}") from error
+    packed = {"jpeg", "offsets", "y"} <= set(held)
+    if not packed and not {"images", "y"} <= set(held):
+        raise AskwiseError(
+            f"{path} has the arrays {listed(held)}; it needs images and y, or jpeg, offsets and y (see read_images)"
+        )
+    labels = held["classes"][held["y"]] if "classes" in held else held["y"]
+    index = np.arange(len(labels))
+    if split is not None:
+        if "split" not in held:
+            raise AskwiseError(f"{path} has no array `split`, so {split!r} can't be taken from it")
+        parts = sorted(set(held["split"].tolist()))
+        if split not in parts:
+            raise unknown_name(f"split of {path}:", split, parts)
+        index = np.flatnonzero(held["split"] == split)
+    names = held["filename"] if "filename" in held else [f"{path.name}[{i}]" for i in range(len(labels))]
+    sources = [str(names[i]) for i in index]
+    if not packed:
+        images = held["images"][index]
+        return Images(images if images.ndim == 4 else images[..., None], labels[index], tuple(sources))
+    bytes_, cuts = held["jpeg"].tobytes(), held["offsets"]
+    parts_: list[Path | bytes] = [bytes_[cuts[i] : cuts[i + 1]] for i in index]
+    return _decoded(parts_, sources, labels[index], size, workers, progress)
+
+
+def _decode_files(
+    files: Sequence[Path],
+    labels: Sequence[Any],
+    size: int | None,
+    workers: int | None,
+    progress: Callable[[float], None] | None,
+) -> Images:
+    return _decoded(list(files), [str(f) for f in files], np.array(labels), size, workers, progress)
+
+
+def _decoded(
+    what: Sequence[Path | bytes],
+    sources: Sequence[str],
+    labels: Array,
+    size: int | None,
+    workers: int | None,
+    progress: Callable[[float], None] | None,
+) -> Images:
+    """Pictures, in files or as their bytes, at one size."""
+    count = workers or (len(os.sched_getaffinity(0)) if len(what) >= WORTH_WORKERS else 1)
+    if size is None:
+        size = _common_size(what, sources)
+    steps = [slice(start, start + 100) for start in range(0, len(what), 100)]
+    found = []
+    jobs = Parallel(n_jobs=count, return_as="generator")(
+        delayed(_each)(what[step], sources[step], size) for step in steps
+    )
+    for i, part in enumerate(jobs):
+        found.append(part)
+        if progress is not None:
+            progress((i + 1) / len(steps))
+    return Images(np.concatenate(found), labels, tuple(sources))
+
+
+def _common_size(what: Sequence[Path | bytes], sources: Sequence[str]) -> int | None:
+    """None where all have one size already; looking at the headers takes little."""
+    sizes = {_opened(one, source).size for one, source in zip(what, sources, strict=True)}
+    return None if len(sizes) == 1 else USUAL_SIZE
+
+
+def _each(what: Sequence[Path | bytes], sources: Sequence[str], size: int | None) -> Array:
+    found = []
+    for one, source in zip(what, sources, strict=True):
+        image = _opened(one, source)
+        try:
+            image = image.convert("RGB")
+        except (OSError, ValueError, SyntaxError) as error:
+            raise AskwiseError(f"the image {source} can't be read: {error}; mend it or leave it out") from error
+        found.append(np.asarray(image) if size is None else _fitted(image, size, size))
+    return np.stack(found)
+
+
+def _opened(what: Path | bytes, source: str) -> Any:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise AskwiseError("reading images needs pillow; install it: pip install 'askwise[image]'") from error
+
+    try:
+        return Image.open(io.BytesIO(what) if isinstance(what, bytes) else what)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise AskwiseError(f"the image {source} can't be read: {error}; mend it or leave it out") from error
+
+
+def _fitted(image: Any, height: int, width: int) -> Array:
+    from PIL import ImageOps
+
+    return np.asarray(ImageOps.fit(image, (width, height)))

@@ -1,0 +1,230 @@
+"""A predictor and a value network on images, on one backbone or on one each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from askwise.networks.backbones import Backbone, TokenBackbone
+from askwise.networks.conv import conv_norm
+from askwise.networks.pair import Networks
+from askwise.networks.pixels import Pixels
+from askwise.networks.vit import Attention
+
+# Channels of the value head between a map and the grid of patches.
+VALUE_CHANNELS = 128
+# How many times rougher float32 is after so many layers than in a small perceptron.
+ROUNDING = 20.0
+
+
+class Seen(NamedTuple):
+    """What a trunk makes of what is known: a summary (batch, width), and what values are made of.
+
+    Either a map (batch, channels, rows, columns), or tokens (batch, length, width) of the known patches and which of
+    them exist (batch, length). prior (batch, width): of the sketch, where there is one.
+    """
+
+    summary: Tensor
+    map: Tensor | None = None
+    tokens: Tensor | None = None
+    exists: Tensor | None = None
+    prior: Tensor | None = None
+
+
+class Trunk(nn.Module):
+    """Pixels and a mask, hidden after normalisation, through a backbone; a sketch through one of its own."""
+
+    drops = False
+
+    def __init__(self, pixels: Pixels, backbone: Backbone, prior: Backbone | None = None) -> None:
+        super().__init__()
+        self.pixels = pixels
+        self.backbone = backbone
+        self.prior = prior
+
+    @property
+    def prior_width(self) -> int:
+        return 0 if self.prior is None else self.prior.width
+
+    def forward(self, x: Tensor, mask: Tensor, most: int | None = None) -> Seen:
+        del most
+        found = self.backbone(self.pixels.photo(x, mask))
+        return Seen(found.summary, map=found.map, prior=self._prior(x, mask))
+
+    def _prior(self, x: Tensor, mask: Tensor) -> Tensor | None:
+        return None if self.prior is None else self.prior(self.pixels.sketch(x, mask)).summary
+
+
+class DroppingTrunk(Trunk):
+    """The same on a transformer that leaves unknown patches out: what it costs follows what is known.
+
+    most: no row knows more patches than this, where the caller can tell; else it is looked up, except on a GPU, where
+    looking would make the host wait.
+    """
+
+    drops = True
+    backbone: TokenBackbone
+
+    def forward(self, x: Tensor, mask: Tensor, most: int | None = None) -> Seen:
+        n_patches = self.pixels.layout.n_patches
+        known = mask[:, :n_patches].bool()
+        if most is None:
+            most = n_patches if x.is_cuda or torch.compiler.is_compiling() else int(known.sum(1).max())
+        order = known.to(torch.uint8).sort(dim=1, descending=True, stable=True)
+        kept, there = order.indices[:, :most], order.values[:, :most].bool()
+        tokens, exists = self.backbone.of_some(self.pixels.photo(x, mask), kept, there)
+        return Seen(self.backbone.summary(tokens), tokens=tokens, exists=exists, prior=self._prior(x, mask))
+
+
+class PredictorHead(nn.Module):
+    """A linear layer on the summary and, where there is one, the prior's: without its gradient, unless asked for."""
+
+    def __init__(self, trunk: Trunk, n_outputs: int, stop_gradient: bool = True) -> None:
+        super().__init__()
+        self.stop_gradient = stop_gradient
+        self.linear = nn.Linear(trunk.backbone.width + trunk.prior_width, n_outputs)
+
+    def forward(self, seen: Seen) -> Tensor:
+        if seen.prior is None:
+            return self.linear(seen.summary)
+        prior = seen.prior.detach() if self.stop_gradient else seen.prior
+        return self.linear(torch.cat([seen.summary, prior], 1))
+
+
+class MapValues(nn.Module):
+    """One raw score a patch from a map: a linear layer where there is a place for each patch; else the map is brought
+    to the grid of patches by a transposed convolution first.
+    """
+
+    def __init__(self, trunk: Trunk, grid: tuple[int, int], first_value: float) -> None:
+        super().__init__()
+        self.grid = grid
+        backbone = trunk.backbone
+        channels = backbone.channels + trunk.prior_width
+        times = max(-(-wanted // had) for wanted, had in zip(grid, backbone.grid, strict=True))
+        fits = grid == tuple(times * had for had in backbone.grid)
+        self.to_grid: nn.Module = nn.Identity()
+        if grid != backbone.grid:
+            self.to_grid = nn.Sequential(
+                nn.ConvTranspose2d(channels, VALUE_CHANNELS, times, times, bias=False),
+                nn.BatchNorm2d(VALUE_CHANNELS),
+                nn.ReLU(),
+                nn.Identity() if fits else nn.AdaptiveAvgPool2d(grid),
+                conv_norm(VALUE_CHANNELS, VALUE_CHANNELS, 3),
+                nn.ReLU(),
+            )
+            channels = VALUE_CHANNELS
+        self.linear = nn.Linear(channels, 1)
+        nn.init.constant_(self.linear.bias, first_value)
+
+    def forward(self, seen: Seen) -> Tensor:
+        assert seen.map is not None
+        found = seen.map
+        if seen.prior is not None:
+            found = torch.cat([found, seen.prior[:, :, None, None].expand(-1, -1, *found.shape[2:])], 1)
+        return self.linear(self.to_grid(found).flatten(2).transpose(1, 2))[..., 0]
+
+
+class QueryValues(nn.Module):
+    """One raw score a patch from the tokens of known patches: each place asks them, by its position alone."""
+
+    def __init__(self, trunk: Trunk, n_patches: int, first_value: float, heads: int = 4) -> None:
+        super().__init__()
+        width = trunk.backbone.channels
+        heads = next(h for h in range(heads, 0, -1) if width % h == 0)
+        self.queries = nn.Parameter(torch.randn(1, n_patches, width) * 0.02)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attn = Attention(width, heads)
+        self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+        self.linear = nn.Linear(width + trunk.prior_width, 1)
+        nn.init.constant_(self.linear.bias, first_value)
+
+    def forward(self, seen: Seen) -> Tensor:
+        assert seen.tokens is not None
+        assert seen.exists is not None
+        asking = self.queries.expand(len(seen.tokens), -1, -1)
+        found = asking + self.attn(self.norm1(asking), seen.tokens, seen.exists[:, None, None, :])
+        found = found + self.mlp(self.norm2(found))
+        if seen.prior is not None:
+            found = torch.cat([found, seen.prior[:, None].expand(-1, found.shape[1], -1)], 2)
+        return self.linear(found)[..., 0]
+
+
+class ImageNetwork(nn.Module):
+    """A trunk and one head: (x, mask) -> what the head gives."""
+
+    hides = True
+    is_noisy = False
+    rounding = ROUNDING
+
+    def __init__(self, trunk: Trunk, head: nn.Module) -> None:
+        super().__init__()
+        self.trunk = trunk
+        self.head = head
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        out: Tensor = self.head(self.trunk(x, mask))
+        return out
+
+
+class Summary(nn.Module):
+    """A trunk that gives its summary alone: a representation (batch, width) for linear heads."""
+
+    hides = True
+    is_noisy = False
+    rounding = ROUNDING
+
+    def __init__(self, trunk: Trunk) -> None:
+        super().__init__()
+        self.trunk = trunk
+        self.width = trunk.backbone.width + trunk.prior_width
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        seen: Seen = self.trunk(x, mask)
+        return seen.summary if seen.prior is None else torch.cat([seen.summary, seen.prior], 1)
+
+
+class ImageNetworks(Networks):
+    """One trunk with a head for each: the backbone runs once a step."""
+
+    hides = True
+    is_noisy = False
+    rounding = ROUNDING
+
+    def __init__(self, trunk: Trunk, predictor_head: PredictorHead, value_head: nn.Module) -> None:
+        super().__init__()
+        self.trunk = trunk
+        self.predictor_head = predictor_head
+        self.value_head = value_head
+        self.counts_known = trunk.drops
+
+    @property
+    def predictor_parts(self) -> list[nn.Module]:
+        # Where no gradient of a prediction reaches the prior, it learns with the values.
+        parts = [self.trunk.backbone, self.predictor_head]
+        return parts if self.trunk.prior is None or self.predictor_head.stop_gradient else [*parts, self.trunk.prior]
+
+    def forward(
+        self, x: Tensor, mask: Tensor, scores: bool = True, most: Sequence[tuple[int, int]] | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        if most is not None and self.trunk.drops:
+            return self._in_parts(x, mask, scores, most)
+        return self._heads(self.trunk(x, mask), scores)
+
+    def _in_parts(
+        self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]]
+    ) -> tuple[Tensor, Tensor | None]:
+        """Rows that know few patches apart from those that know many: each part costs what it needs."""
+        found, start = [], 0
+        for count, bound in most:
+            part = slice(start, start + count)
+            found.append(self._heads(self.trunk(x[part], mask[part], bound), scores))
+            start += count
+        outputs = torch.cat([part for part, _ in found])
+        return outputs, torch.cat([raw for _, raw in found if raw is not None]) if scores else None
+
+    def _heads(self, seen: Seen, scores: bool) -> tuple[Tensor, Tensor | None]:
+        return self.predictor_head(seen), self.value_head(seen) if scores else None

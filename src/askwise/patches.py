@@ -1,0 +1,85 @@
+"""Images as what can be asked: a grid of patches, each of them a group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from askwise.errors import AskwiseError
+from askwise.features import FeatureSpace
+
+SKETCH = "sketch"
+
+
+@dataclass(frozen=True)
+class PatchLayout:
+    """Images of one size, cut into square patches; with a sketch of each image, which is known from the start.
+
+    A row holds an image as its pixels, channel by channel and line by line, then those of the sketch.
+    """
+
+    height: int
+    width: int
+    channels: int
+    patch: int
+    sketch: bool = False
+
+    def __post_init__(self) -> None:
+        if self.height % self.patch or self.width % self.patch:
+            raise AskwiseError(
+                f"images of {self.height} x {self.width} pixels can't be cut into whole patches of {self.patch} x "
+                f"{self.patch}; give a patch that divides both, or another size of the images"
+            )
+        if self.n_patches < 2:
+            raise AskwiseError(
+                f"a patch of {self.patch} x {self.patch} is the whole image of {self.height} x {self.width}; give a "
+                "smaller patch"
+            )
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of patches."""
+        return self.height // self.patch, self.width // self.patch
+
+    @property
+    def n_patches(self) -> int:
+        return self.grid[0] * self.grid[1]
+
+    @property
+    def n_pixels(self) -> int:
+        """Entries of the image; those of the sketch come after them."""
+        return self.channels * self.height * self.width
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """r1c1, r1c2, ...: the row and column of each patch, counted from 1."""
+        rows, columns = self.grid
+        return tuple(f"r{r + 1}c{c + 1}" for r in range(rows) for c in range(columns))
+
+    def window(self, patch: int) -> tuple[slice, slice]:
+        """The lines and columns of pixels of a patch."""
+        row, column = divmod(patch, self.grid[1])
+        p = self.patch
+        return slice(row * p, (row + 1) * p), slice(column * p, (column + 1) * p)
+
+    def patch_of_entry(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        """The patch of each entry; those of the sketch belong to one more."""
+        numbers = np.arange(self.n_patches).reshape(self.grid)
+        of_pixel = numbers.repeat(self.patch, 0).repeat(self.patch, 1)
+        found = np.tile(of_pixel.ravel(), self.channels)
+        extra = np.full(self.height * self.width if self.sketch else 0, self.n_patches)
+        return np.concatenate([found, extra])
+
+
+@dataclass(frozen=True)
+class PatchSpace(FeatureSpace):
+    """The groups of an image: its patches, each with one column; a sketch is a free column more."""
+
+    layout: PatchLayout
+
+    @staticmethod
+    def of(layout: PatchLayout, costs: Sequence[float]) -> PatchSpace:
+        columns = (*range(layout.n_patches), *([-1] if layout.sketch else []))
+        return PatchSpace(layout.names, tuple(costs), columns, tuple(layout.patch_of_entry().tolist()), layout)
