@@ -88,7 +88,7 @@ def test_the_flat_update_is_the_gradient_of_the_plain_loop(kind, share_trunk):
     torch.manual_seed(1)
     flat = next(objective.losses(rows, torch.ones(len(rows)), torch.tensor(0.0)))
     torch.manual_seed(1)
-    known, choice, asked = objective._states(rows, torch.tensor(0.5))
+    known, choice, asked, _ = objective._states(rows, torch.tensor(0.5))
     episodes = [[choice[t, r].item() for t in range(4) if asked[t, r]] for r in range(len(rows))]
     extra = [[choice[4, r].item()] if asked[4, r] else [] for r in range(len(rows))]
     plain = plain_loop(policy, task, rows, [episodes, extra], [torch.zeros_like(known[0]), known[5]])
@@ -102,7 +102,7 @@ def test_without_exploration_the_episode_asks_the_best_open_group_per_cost():
     task = TASKS["classification"]
     policy, rows = make_policy(task), make_rows(task)
     objective = JointObjective(policy, task, torch.tensor(SPACE.costs), n_steps=4, epsilon=0.0)
-    known, choice, asked = objective._states(rows, torch.tensor(0.0))
+    known, choice, asked, _ = objective._states(rows, torch.tensor(0.0))
     for t in range(4):
         scores = policy(rows.x, policy.mask(known[t], rows.present)).scores / torch.tensor(SPACE.costs)
         best = scores.masked_fill(known[t] | ~rows.available, -1).argmax(1)
@@ -116,7 +116,7 @@ def test_unavailable_groups_are_never_asked_or_revealed_in_training():
     masks = []
     policy.register_forward_pre_hook(lambda _, args: masks.append(args[1]))
     objective = JointObjective(policy, task, torch.tensor(SPACE.costs), n_steps=4, epsilon=1.0)
-    known, choice, asked = objective._states(rows, torch.tensor(1.0))
+    known, choice, asked, _ = objective._states(rows, torch.tensor(1.0))
     assert not (known & ~rows.available).any()
     can = rows.available.expand(5, -1, -1).gather(2, choice[..., None])[..., 0]
     assert can[asked].all()
@@ -142,7 +142,7 @@ def test_a_free_column_is_revealed_in_every_state_where_it_is_present():
 def test_an_episode_has_no_group_twice_and_starts_from_nothing():
     task = TASKS["classification"]
     policy, rows = make_policy(task), make_rows(task, n=100)
-    known, _, asked = JointObjective(policy, task, torch.tensor(SPACE.costs), 4, 0.7)._states(rows, torch.tensor(0.7))
+    known, _, asked, _ = JointObjective(policy, task, torch.tensor(SPACE.costs), 4, 0.7)._states(rows, torch.tensor(0.7))
     assert not known[0].any()
     assert torch.equal(known[1:5].sum(2), asked[:4].cumsum(0))
 
