@@ -30,7 +30,7 @@ def schema(worded):
 def test_an_input_says_what_it_takes(schema):
     words = {"name": "age", "text": "How old?", "help": "", "unit": "years", "kind": "number", "choices": None}
     age = schema.column("age")
-    assert input_facts(schema, age) == {**words, "low": age.low, "high": age.high, "whole": True}
+    assert input_facts(schema, age) == {**words, "low": age.low, "high": age.high, "whole": True, "shape": None}
     pain = input_facts(schema, schema.column("pain"))
     assert (pain["kind"], pain["choices"]) == ("category", ["none", "seldom", "often"])
     assert (pain["low"], pain["high"], pain["whole"]) == (None, None, None)
@@ -52,7 +52,9 @@ def test_a_model_and_its_file_have_the_same_facts_in_strict_json(worded, tmp_pat
     worded.save(tmp_path / "m.askwise")
     facts = model_facts(worded)
     assert json.loads(json.dumps(facts, allow_nan=False)) == facts == contents_facts(read(tmp_path / "m.askwise"))
-    assert list(facts) == ["method", "task", "target", "questions", "free", "frontier", "curve", "settings", "card"]
+    parts = ["method", "task", "target", "image", "questions", "free", "frontier", "curve", "settings", "card"]
+    assert list(facts) == parts
+    assert facts["image"] is None
     assert [question["name"] for question in facts["questions"]] == list(worded.model_.schema.space.names)
     assert {"scan": 4.0}.items() <= {question["name"]: question["cost"] for question in facts["questions"]}.items()
     assert [free["name"] for free in facts["free"]] == ["age"]

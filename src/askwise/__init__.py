@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from askwise.methods.dime import DimeClassifier, DimeRegressor
     from askwise.methods.dime_image import DimeImageClassifier, DimeImageRegressor
     from askwise.methods.eddi import EddiClassifier, EddiRegressor
+    from askwise.methods.hard_attention import HardAttentionImageClassifier
     from askwise.methods.image_baselines import (
         AllFeaturesImageClassifier,
         ArgmaxDirectImageClassifier,
@@ -59,6 +60,7 @@ _LAZY = {
     "DimeImageRegressor": "methods.dime_image",
     "ArgmaxDirectImageClassifier": "methods.image_baselines",
     "ConcreteAutoencoderImageClassifier": "methods.image_baselines",
+    "HardAttentionImageClassifier": "methods.hard_attention",
     "RandomOrderImageClassifier": "methods.image_baselines",
     "AllFeaturesImageClassifier": "methods.image_baselines",
     "TimmBackbone": "networks.backbones",
@@ -113,6 +115,7 @@ __all__ = [
     "DimeRegressor",
     "EddiClassifier",
     "EddiRegressor",
+    "HardAttentionImageClassifier",
     "Images",
     "MrmrClassifier",
     "MrmrRegressor",

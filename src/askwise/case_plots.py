@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from askwise.plots import BLUE, CATEGORIES, INK, ORANGE, PALE, SOFT, colour_legend, new_figure, number_text, plain, tidy
+from askwise.plots import (
+    BLUE,
+    CATEGORIES,
+    INK,
+    ORANGE,
+    PALE,
+    SOFT,
+    colour_legend,
+    new_figure,
+    number_text,
+    plain,
+    tidy,
+    verdict,
+)
 from askwise.summaries import PATH_FACTS
 
 if TYPE_CHECKING:
@@ -148,7 +161,9 @@ def digit_selections(
         ax = figure.add_subplot(n_lines, columns, i + 1)
         _draw_digit(ax, image / max(images.max(), 1e-9), [position[name] for name in order])
         guess, true = (None if values is None else np.asarray(values)[i] for values in (predicted, truth))
-        _digit_title(ax, guess, true)
+        if guess is not None:
+            words, colour = verdict(guess, true)
+            ax.set_title(words, fontsize=9.5, fontweight="bold", color=colour, pad=4)
     figure.suptitle(
         "Pixels asked, numbered in order (pale: empty, dark: ink); grey was never seen",
         x=0.01, ha="left", fontsize=10.5, fontweight="bold", color=INK,
@@ -171,11 +186,3 @@ def _draw_digit(ax: Axes, image: Array, asked: Sequence[int]) -> None:
     ax.set_xticks([])
     ax.set_yticks([])
     ax.spines[:].set_color(PALE)
-
-
-def _digit_title(ax: Axes, guess: Any, true: Any) -> None:
-    if guess is None:
-        return
-    wrong = true is not None and guess != true
-    words = f"says {plain(guess)}" + (f", is {plain(true)}" if wrong else "" if true is None else " ✓")
-    ax.set_title(words, fontsize=9.5, fontweight="bold", color=ORANGE if wrong else INK, pad=4)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Protocol
 
 import pandas as pd
 
 from askwise.bundle import Contents, plain
+from askwise.data.images import ImageSchema, PixelColumn
 from askwise.data.table import CATEGORY, NUMBER, Column, Schema
 from askwise.model import Model
 
@@ -21,7 +23,10 @@ class Described(Protocol):
 
 
 def input_facts(schema: Schema, column: Column) -> dict[str, Any]:
-    """One value to fill in: how it is put, and what it takes. Only numbers have low, high and whole."""
+    """One value to fill in: how it is put, and what it takes. Only numbers have low, high and whole.
+
+    Only pictures have a shape.
+    """
     words, is_number = schema.wording_of(column.name), column.kind == NUMBER
     return {
         "name": column.name,
@@ -33,7 +38,16 @@ def input_facts(schema: Schema, column: Column) -> dict[str, Any]:
         "low": column.low if is_number else None,
         "high": column.high if is_number else None,
         "whole": column.whole if is_number else None,
+        "shape": list(column.shape) if isinstance(column, PixelColumn) else None,
     }
+
+
+def image_facts(schema: Schema) -> dict[str, Any] | None:
+    """How images are cut into patches, which are the questions line by line; None where a table is asked."""
+    if not isinstance(schema, ImageSchema):
+        return None
+    rows, columns = schema.layout.grid
+    return {**asdict(schema.layout), "rows": rows, "columns": columns}
 
 
 def question_facts(schema: Schema, group: str, cost: float) -> dict[str, Any]:
@@ -66,6 +80,7 @@ def _facts(
         "method": method,
         "task": task,
         "target": card.get("target"),
+        "image": image_facts(schema),
         "questions": [question_facts(schema, *group) for group in zip(space.names, space.costs, strict=True)],
         "free": [input_facts(schema, schema.column(name)) for name in schema.free],
         "frontier": _records(parts["frontiers"].get(space.costs)),

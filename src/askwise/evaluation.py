@@ -171,6 +171,11 @@ def coded(task: Task, y: Array) -> Array:
     return task.encode(y).numpy()
 
 
+def as_labelled(task: Task, y: Array) -> Array:
+    """Answers in the model's own labels, so that 1.0 in a file is the label 1; numbers as they are."""
+    return np.array(task.labels)[coded(task, y)] if isinstance(task, Classification) else y
+
+
 def curve(
     model: Model,
     rows: Rows,

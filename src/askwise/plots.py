@@ -87,6 +87,16 @@ def plain(text: object, longest: int = LONGEST_NAME) -> str:
     return words.replace("$", r"\$")
 
 
+def verdict(guess: object, true: object = None, longest: int = LONGEST_NAME) -> tuple[str, str]:
+    """What a model says of a case and whether it is so, in words, and the colour to write them in."""
+    words = f"says {plain(guess, longest)}"
+    if true is None:
+        return words, INK
+    if guess != true:
+        return f"{words}, is {plain(true, longest)}", ORANGE
+    return f"{words} ✓", INK
+
+
 def tidy(ax: Axes, grid: Literal["both", "x", "y"] | None = "both") -> None:
     """The common look of axes: no box, a light grid behind the data, small grey ticks."""
     ax.spines[["top", "right"]].set_visible(False)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from askwise import case_plots, evaluation, plots, report_calibration, summaries
+from askwise import evaluation, plots, report_calibration, summaries
 from askwise._version import __version__
 from askwise.acquisition import StoppingRule
 from askwise.errors import AskwiseError
@@ -22,6 +22,7 @@ from askwise.methods.base import CIRCUMSTANCES, Method
 from askwise.model import Acquisition, Costs, Model
 from askwise.plots import METRIC_WORDS, metric_text, number_text
 from askwise.report_calibration import Trust
+from askwise.report_cases import Asked, Cases, cases_of
 from askwise.report_page import PAGE, Picture, counted, escaped, fold, html_picture, html_table, picture_of
 from askwise.stopping import RULES
 from askwise.tasks import Classification
@@ -30,7 +31,6 @@ Array = np.ndarray[Any, Any]
 
 # Selection and stop reasons are shares: more cases than this would not change them.
 MOST_ROWS = 10_000
-MOST_QUESTIONS = 15
 # How much of the work the curve is; the rest is drawing.
 CURVE_SHARE = 0.6
 
@@ -97,7 +97,7 @@ def make_report(
     for i, (name, drawing) in enumerate(drawings.items()):
         pictures[name] = drawing()
         tell(CURVE_SHARE + (1 - CURVE_SHARE) * (i + 1) / len(drawings))
-    numbers = {"curve": table} | report_calibration.tables(trust)
+    numbers = {"curve": table} | findings.cases.tables() | report_calibration.tables(trust)
     contents = {f"{name}.csv": part.to_csv(index=False).encode() for name, part in numbers.items()}
     contents |= {f"{name}.png": picture.png for name, picture in pictures.items()}
     contents["index.html"] = _page(estimator, findings, trust, pictures, subject).encode()
@@ -132,10 +132,8 @@ class Findings:
     n_cases: int
     table: pd.DataFrame
     points: pd.DataFrame
-    selection: pd.DataFrame
     reasons: pd.DataFrame
-    paths: pd.DataFrame
-    path_rule: str
+    cases: Cases
     truth: Array
     frontier: pd.DataFrame | None
     frontier_rows: str
@@ -149,34 +147,24 @@ class Findings:
 def _find(estimator: Method, X: Any, y: Any, costs: Costs, table: pd.DataFrame) -> Findings:
     model = estimator.model_
     rows = estimator.encode(X)
-    truth = _as_labelled(model, estimator.check_target(y))
+    truth = evaluation.as_labelled(model.task, estimator.check_target(y))
     prices = model.costs(costs)
     points = summaries.operating_points(table, summaries.main_metric(table))
     some = evenly(len(rows), MOST_ROWS)
     sample = rows.take(some)
-    whole = model.acquire(sample, None, costs)
     rules = _rules(points)
     acquired = {name: model.acquire(sample, rule, costs) for name, rule in rules.items()}
     # The rule that the budget is not: penalty, or where there is none confidence.
-    path_rule = list(rules)[len(points) - 1]
-    chosen = some.numpy()[_telling_rows(model, acquired[path_rule], truth[some.numpy()])]
+    shown = list(rules)[len(points) - 1]
+    telling = _telling_rows(model, acquired[shown], truth[some.numpy()])
     return Findings(
         model, prices, len(rows), table, points,
-        selection=summaries.selection_frequency(whole.order, model.schema.space.names, MOST_QUESTIONS),
         reasons=summaries.reason_counts(acquired),
-        paths=summaries.path_table(model, rows, rules[path_rule], costs, chosen.tolist()),
-        path_rule=path_rule,
+        cases=cases_of(Asked(model, rows, truth, costs, some, shown, rules[shown], acquired[shown], telling)),
         truth=truth,
         frontier=_frontier(model, rows, truth, costs, prices),
         frontier_rows="the validation rows of training" if prices in model.frontiers else "these cases",
     )  # fmt: skip
-
-
-def _as_labelled(model: Model, y: Array) -> Array:
-    """Answers in the model's own labels, so that 1.0 in a file is the label 1."""
-    if not isinstance(model.task, Classification):
-        return y
-    return np.array(model.task.labels)[evaluation.coded(model.task, y)]
 
 
 def _frontier(model: Model, rows: Rows, y: Array, costs: Costs, prices: tuple[float, ...]) -> pd.DataFrame | None:
@@ -219,7 +207,6 @@ def _drawings(f: Findings) -> dict[str, Callable[[], Picture]]:
     names = summaries.metrics_of(f.table)
     # The main metric has a picture of its own; two panels are drawn in any case.
     others = [name for name in names if name != metric] if len(names) > 2 else names
-    earliest = ", ".join(f.selection.index[:3])
     drawings = {
         "cost_curve": lambda: picture_of(
             plots.cost_curve(f.table, metric),
@@ -229,16 +216,9 @@ def _drawings(f: Findings) -> dict[str, Callable[[], Picture]]:
             plots.metric_curves(f.table, others, columns=2),
             f"{', '.join(METRIC_WORDS[name].label for name in others)} against mean cost, one panel each.",
         ),
-        "selection": lambda: picture_of(
-            plots.selection_heatmap(f.selection),
-            f"Heat map of the share of cases in which each group is known; asked first: {earliest}.",
-        ),
         "stop_reasons": lambda: picture_of(plots.stop_reasons(f.reasons), "Bars of why cases stopped under each rule."),
-        "paths": lambda: picture_of(
-            case_plots.paths(f.paths, f.truth, columns=2),
-            f"The prediction after each question, for {f.paths['row'].nunique()} single cases.",
-        ),
     }
+    drawings |= f.cases.drawings()
     table = f.frontier
     if table is not None:
         drawings["frontier"] = lambda: picture_of(
@@ -312,20 +292,6 @@ def _curve_tables(f: Findings) -> str:
     return "\n".join(folds)
 
 
-def _selection_table(f: Findings) -> str:
-    heads = ["Group", *(str(k) for k in f.selection.columns)]
-    lines = [[name, *(f"{share:.0%}" for share in line)] for name, line in f.selection.iterrows()]
-    return html_table(heads, lines)
-
-
-def _questions_table(f: Findings) -> str:
-    schema = f.model.schema
-    groups = zip(schema.space.names, f.prices, strict=True)
-    lines = [[name, ", ".join(c.name for c in schema.columns_of(name)), number_text(cost)] for name, cost in groups]
-    lines += [[name, "known from the start", "free"] for name in schema.free]
-    return html_table(["Question", "Columns", "Cost"], lines, words=2)
-
-
 def _facts(estimator: Method, f: Findings) -> str:
     task = f.model.task
     answer = f"one of {', '.join(map(str, task.labels))}" if isinstance(task, Classification) else "a number"
@@ -372,21 +338,14 @@ def _page(estimator: Method, f: Findings, trust: Trust, pictures: Mapping[str, P
         cost_curve=html_picture(pictures["cost_curve"], f"{main} against cost, each rule over its whole range."),
         metrics=html_picture(pictures["metrics"], _metrics_caption(f)),
         curves=_curve_tables(f),
-        selection=html_picture(
-            pictures["selection"],
-            "Share of cases in which each group is known after so many questions, when asking goes on to the end.",
-        ),
-        selection_table=fold("Numbers for every group", _selection_table(f)),
+        selection=f.cases.selection(pictures),
         reasons=html_picture(
             pictures["stop_reasons"], "The settings of the first table, alone and with the budget as a cap."
         ),
-        paths=html_picture(
-            pictures["paths"],
-            f"Stopping by {f.path_rule}: cases with few and many questions, and the worst mistakes. "
-            "Cases are numbered from 0, in the order of the data.",
-        ),
+        single=f.cases.single(pictures),
         frontier=frontier,
         trust=report_calibration.section(trust, pictures),
-        prices=_questions_table(f),
+        asked=f.cases.questions(),
+        about_tables=escaped(f.cases.about_tables),
         facts=fold("How it was trained", _facts(estimator, f)),
     )

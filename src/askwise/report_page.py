@@ -15,21 +15,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawn picture, and what it shows in words for those who can't see it."""
+    """A drawn picture, what it shows in words for those who can't see it, and whether it holds photos."""
 
     png: bytes
     alt: str
+    photo: bool = False
 
 
-def picture_of(figure: Figure, alt: str) -> Picture:
+def picture_of(figure: Figure, alt: str, photo: bool = False) -> Picture:
     """A figure as a small PNG."""
     from PIL import Image
 
     drawn, small = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png")
-    # A drawing needs no more than 256 colours, and is a third of the size with them.
-    Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(small, "png", optimize=True)
-    return Picture(small.getvalue(), alt)
+    found = Image.open(drawn).convert("RGB")
+    if not photo:
+        # A drawing needs no more than 256 colours, and is a third of the size with them.
+        found = found.quantize(256, dither=Image.Dither.NONE)
+    found.save(small, "png", optimize=True)
+    return Picture(small.getvalue(), alt, photo)
 
 
 def escaped(value: object) -> str:
@@ -55,8 +59,9 @@ def html_table(heads: Sequence[str], lines: Iterable[Sequence[object]], words: i
 
 def html_picture(picture: Picture, caption: str) -> str:
     data = base64.b64encode(picture.png).decode()
+    kind = ' class="photo"' if picture.photo else ""
     return (
-        f'<figure><img src="data:image/png;base64,{data}" alt="{escaped(picture.alt)}">'
+        f'<figure><img{kind} src="data:image/png;base64,{data}" alt="{escaped(picture.alt)}">'
         f"<figcaption>{escaped(caption)}</figcaption></figure>"
     )
 
@@ -77,8 +82,8 @@ PAGE = """<!doctype html>
 :root { --back: #ffffff; --ink: #222222; --soft: #5f5f5f; --line: #e2e2e2; --box: #f6f7f8; --mark: #0072b2; }
 @media (prefers-color-scheme: dark) {
   :root { --back: #121212; --ink: #ededed; --soft: #a8a8a8; --line: #333333; --box: #1d1f21; --mark: #6cbcf0; }
-  /* White paper becomes the page's black, and hues stay what they were. */
-  img { filter: invert(0.93) hue-rotate(180deg); }
+  /* White paper becomes the page's black, and hues stay what they were; a photo must not become a negative. */
+  img:not(.photo) { filter: invert(0.93) hue-rotate(180deg); }
 }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1rem 4rem; background: var(--back); color: var(--ink);
@@ -121,20 +126,19 @@ $metrics
 $curves
 <h2>Which questions are asked</h2>
 $selection
-$selection_table
 <h2>Why it stops</h2>
 $reasons
 <h2>Single cases</h2>
-$paths
+$single
 $frontier
 <h2>Can its numbers be trusted?</h2>
 $trust
 <h2>The model</h2>
-$prices
+$asked
 $facts
 </main>
 <footer>Made by askwise $version. The numbers of the curves are in curve.csv beside this page; those that tell
-whether to trust them in trust.csv, reliability.csv and realised.csv.</footer>
+whether to trust them in trust.csv, reliability.csv and realised.csv.$about_tables</footer>
 </body>
 </html>
 """

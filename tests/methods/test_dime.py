@@ -98,6 +98,91 @@ def test_the_flat_update_is_the_gradient_of_the_plain_loop(kind, share_trunk):
         assert torch.allclose(ours[name], theirs[name], rtol=1e-4, atol=1e-6), name
 
 
+# Learning from a part of each episode
+
+
+def make_objective(task, learn_from, n_steps=4, **given):
+    policy = make_policy(task)
+    return JointObjective(policy, task, torch.tensor(SPACE.costs), n_steps, epsilon=0.5, learn_from=learn_from, **given)
+
+
+def episodes_of(objective, rows, seed=0):
+    """A walk of each row, and the part of it that is learnt from."""
+    torch.manual_seed(seed)
+    walk = objective._walk(rows, epsilon=torch.tensor(0.5))
+    return walk, objective._part(*walk)
+
+
+@pytest.mark.parametrize("learn_from", [1, 2, 3])
+def test_a_part_of_an_episode_is_steps_of_it_in_a_row(learn_from):
+    task = TASKS["classification"]
+    rows = make_rows(task, n=40)
+    (known, choice, asked), (sets, chosen, counted, new) = episodes_of(make_objective(task, learn_from), rows)
+    assert sets.shape == (learn_from + 1, 40, 4)
+    starts = set()
+    for r in range(40):
+        fits = [
+            s for s in range(5) if all(torch.equal(sets[t, r], known[(s + t) % 5, r]) for t in range(learn_from + 1))
+        ]
+        assert fits
+        starts.update(fits)
+        for t in range(learn_from):
+            steps = [(s + t) % 5 for s in fits]
+            # From the last set of an episode to its first is no step, and yet leads to another set.
+            assert counted[t, r].item() in [s < 4 and asked[s, r].item() for s in steps]
+            if counted[t, r]:
+                assert new[t, r]
+                assert torch.equal(sets[t + 1, r], sets[t, r] | torch.eye(4, dtype=torch.bool)[chosen[t, r]])
+                assert chosen[t, r] in [choice[s, r] for s in steps if s < 4]
+    assert starts == set(range(5))
+
+
+def test_all_steps_are_learnt_from_unless_fewer_are_wanted():
+    task = TASKS["classification"]
+    rows = make_rows(task)
+    for learn_from in (None, 4, 9):
+        walk, part = episodes_of(make_objective(task, learn_from), rows)
+        assert all(torch.equal(mine, theirs) for mine, theirs in zip(part, [*walk, walk[2]], strict=True))
+
+
+def test_every_state_and_step_is_learnt_from_equally_often():
+    task = TASKS["classification"]
+    rows = make_rows(task).take(torch.zeros(6000, dtype=torch.int64))
+    objective = make_objective(task, 2)
+    _, (sets, _, counted, _) = episodes_of(objective, rows)
+    sizes = sets.sum(2)
+    for size in range(5):
+        assert float((sizes == size).float().mean()) == pytest.approx(1 / 5, abs=0.02)
+    from_size = sizes[:-1][counted]
+    for size in range(4):
+        assert float((from_size == size).float().mean()) == pytest.approx(1 / 4, abs=0.02)
+    assert float(counted.float().mean()) == pytest.approx(4 / 5, abs=0.02)
+
+
+def test_the_loss_of_parts_is_on_average_that_of_whole_episodes():
+    task = TASKS["regression"]
+    rows = make_rows(task, n=2).take(torch.zeros(400, dtype=torch.int64))
+    found = {}
+    for learn_from in (None, 2):
+        objective = make_objective(task, learn_from)
+        # Without the random set beside each episode, which counts for more the fewer steps there are.
+        objective.epsilon = 0.0
+        torch.manual_seed(0)
+        states = [objective._states(rows, torch.tensor(0.0)) for _ in range(5)]
+        known, asked = (torch.cat([s[i] for s in states], 1) for i in (0, 2))
+        n = known.shape[0] - 2
+        mask = objective.policy.mask(known[:n], rows.present.repeat(5, 1)).flatten(0, 1)
+        outputs = objective.policy(rows.x.repeat(5 * n, 1), mask).outputs
+        found[learn_from] = task.loss(outputs, rows.y.repeat(5 * n)).mean().item()
+        assert asked.any()
+    assert found[2] == pytest.approx(found[None], rel=0.05)
+
+
+def test_learn_from_takes_a_whole_number_above_zero(iris, fast):
+    with pytest.raises(AskwiseError, match="learn_from"):
+        DimeClassifier(learn_from=0, **fast).fit(*iris)
+
+
 def test_without_exploration_the_episode_asks_the_best_open_group_per_cost():
     task = TASKS["classification"]
     policy, rows = make_policy(task), make_rows(task)
@@ -142,7 +227,9 @@ def test_a_free_column_is_revealed_in_every_state_where_it_is_present():
 def test_an_episode_has_no_group_twice_and_starts_from_nothing():
     task = TASKS["classification"]
     policy, rows = make_policy(task), make_rows(task, n=100)
-    known, _, asked, _ = JointObjective(policy, task, torch.tensor(SPACE.costs), 4, 0.7)._states(rows, torch.tensor(0.7))
+    known, _, asked, _ = JointObjective(policy, task, torch.tensor(SPACE.costs), 4, 0.7)._states(
+        rows, torch.tensor(0.7)
+    )
     assert not known[0].any()
     assert torch.equal(known[1:5].sum(2), asked[:4].cumsum(0))
 

@@ -10,9 +10,11 @@ import pytest
 from databases import a_postgres
 from serving import running
 
+from askwise.methods.dime_image import DimeImageClassifier
 from askwise.service.app import Limits, create_app
 from askwise.service.catalogue import Catalogue
 from askwise.service.storage import Journal
+from pictures import FAST_IMAGES, make_images
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +30,16 @@ def model_file(tmp_path_factory, clinic, new_cases):
 @pytest.fixture(scope="session")
 def catalogue(model_file):
     return Catalogue.read([model_file])
+
+
+@pytest.fixture(scope="session")
+def photo_models(tmp_path_factory):
+    """Two models of the same small images, the second of which takes a sketch."""
+    folder = tmp_path_factory.mktemp("photos")
+    for name, how in {"colours": {}, "sketched": {"prior": "sketch", "epochs": 1, "pretrain_epochs": 2}}.items():
+        settings = {"backbone": "small-cnn", **FAST_IMAGES, **how}
+        DimeImageClassifier(**settings).fit(*make_images()).save(folder / f"{name}.askwise")
+    return Catalogue.read([folder / "colours.askwise", folder / "sketched.askwise"])
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,7 @@ def test_replies_are_as_the_document_says(client, mode):
     """Requests made from the document, as it says and against it: each reply is of a kind that is written there."""
     document = schemathesis.openapi.from_url(f"http://127.0.0.1:{client.port}/v1/openapi.json")
     operations = [found.ok() for found in document.get_all_operations()]
-    assert len(operations) == 14
+    assert len(operations) == 15
     checked = set()
     for operation in operations:
 

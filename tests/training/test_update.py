@@ -12,7 +12,7 @@ from askwise.methods.dime import JointObjective
 from askwise.tasks import Classification
 from askwise.training.loop import even_batches
 from askwise.training.recording import fastest
-from askwise.training.update import Plan, Update, aside, cosine
+from askwise.training.update import Plan, Update, aside, cosine, running_statistics
 
 CPU = torch.device("cpu")
 PLAN = Plan(epochs=4, batch_size=8, learning_rate=0.05, weight_decay=0.01)
@@ -124,6 +124,88 @@ def test_weights_that_are_frozen_are_left_out():
     assert [p.shape for p in update.average] == [p.shape for p in update.parameters] == [(2, 4), (2,)]
 
 
+def test_the_rate_rises_in_the_first_share_of_a_stage_and_is_then_as_without():
+    update, _ = make_update(plan=Plan(4, 8, learning_rate=0.05, warm_up=0.25))
+    rates = []
+    for i in range(20):
+        update(*batch_of(seed=i))
+        rates.append(update.rate.item())
+    plain = [0.05 * 0.5 * (1 + math.cos(math.pi * i / 20)) for i in range(20)]
+    # A little more than nothing at first, then in even steps.
+    shares = [rate / rate_without for rate, rate_without in zip(rates[:5], plain, strict=False)]
+    assert shares == pytest.approx([(i / 20 + 1e-3) / 0.25 for i in range(5)], rel=1e-5)
+    assert rates[5:] == pytest.approx(plain[5:], rel=1e-5)
+
+
+class Normed(nn.Module):
+    """A linear layer behind a batch norm."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.linear = nn.BatchNorm1d(3), nn.Linear(3, 2)
+
+    @property
+    def weight(self):
+        return self.linear.weight
+
+    def forward(self, x):
+        return self.linear(self.norm(x))
+
+
+def test_running_statistics_are_averaged_with_the_weights():
+    torch.manual_seed(0)
+    policy = Normed()
+    update = Update(policy, Parts(policy), Plan(4, 8, 0.05, averaging=0.3), 20, lambda rows: rows, CPU)
+    average = policy.norm.running_mean.clone()
+    for t in range(6):
+        update(*batch_of(seed=t))
+        decay = min((1 + t) / (10 + t), 0.3)
+        average = decay * average + (1 - decay) * policy.norm.running_mean
+    place = [tensor is policy.norm.running_mean for tensor in update.averaged].index(True)
+    assert torch.allclose(update.average[place], average, atol=1e-6)
+    assert not torch.allclose(average, policy.norm.running_mean, atol=1e-6)
+    assert len(update.averaged) == len(update.parameters) + 2
+
+
+def test_a_norm_without_running_statistics_has_none_to_average():
+    layers = nn.Sequential(nn.BatchNorm1d(3, track_running_stats=False), nn.LayerNorm(3), nn.BatchNorm2d(2))
+    assert running_statistics(layers) == [layers[2].running_mean, layers[2].running_var]
+
+
+class Convolved(nn.Module):
+    """A convolution with channels last, on rows of three numbers as images of one place each."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = nn.Conv2d(3, 2, 3, padding=1).to(memory_format=torch.channels_last)
+
+    @property
+    def weight(self):
+        return self.layer.weight
+
+    def forward(self, x):
+        return self.layer(x[:, :, None, None].expand(-1, -1, 2, 2)).mean((2, 3))
+
+
+def test_weights_with_channels_last_are_taken_up_again_with_their_state_as_it_was():
+    """A file holds the optimiser's state channels first, and a step reads weights and state side by side."""
+    updates = []
+    for _ in range(2):
+        policy = Convolved()
+        updates.append(Update(policy, Parts(policy), PLAN, 20, lambda rows: rows, CPU))
+    unbroken, again = updates
+    for i in range(8):
+        unbroken(*batch_of(seed=i))
+        again(*batch_of(seed=i))
+        if i == 3:
+            held = again.optimiser.state_dict()
+            state = {k: {n: v.contiguous().clone() for n, v in s.items()} for k, s in held["state"].items()}
+            again.optimiser.load_state_dict({**held, "state": state})
+            again.go_on_from(4)
+    assert torch.equal(again.policy.weight, unbroken.policy.weight)
+
+
 def test_each_batch_is_prepared_before_it_is_learnt_from():
     seen = []
     update, _ = make_update(prepare=lambda rows: seen.append(len(rows)) or rows.take(slice(0, 4)))
@@ -202,9 +284,9 @@ SPACE = FeatureSpace(("a", "b", "c", "d"), (1.0,) * 4, (0, 1, 2, 3), (0, 1, 2, 3
 class Noted(JointObjective):
     """Keeps the parts of a batch that it learns from."""
 
-    def _loss(self, rows, weight, known, choice, asked):
+    def _loss(self, rows, weight, known, choice, asked, new):
         self.parts = [*getattr(self, "parts", []), (rows, weight, known, choice, asked)]
-        return super()._loss(rows, weight, known, choice, asked)
+        return super()._loss(rows, weight, known, choice, asked, new)
 
 
 def joint(rows_per_update):

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from askwise.data.split import hold_out
 from askwise.data.synthetic import DISTRIBUTIONS, Distribution
 from askwise.data.table import Schema
 from askwise.errors import AskwiseError, unknown_name
+from askwise.methods.registry import TABLE
 
 Array = np.ndarray[Any, Any]
 
@@ -42,19 +43,19 @@ N_BUDGETS = 8
 class Split:
     """The rows of one seed, the same for every method."""
 
-    X: pd.DataFrame
+    X: Any
     y: Array
-    X_test: pd.DataFrame
+    X_test: Any
     y_test: Array
     # Whom each row to fit on belongs to, where a person has several.
     by: Array | None = None
 
 
 class Dataset(ABC):
-    """A named table, or a distribution that gives rows.
+    """A named table, images, or a distribution that gives rows.
 
-    task: "classification" or "regression"; questions: the costs, groups and free columns that a method is given;
-    metric: the one to show.
+    task: "classification" or "regression"; inputs: "table" or "image", what a method learns from; questions: the costs,
+    groups and free columns that a method is given, or the patches; metric: the one to show.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Dataset(ABC):
     metric: str
     questions: Mapping[str, Any]
     truth: str | None = None
+    inputs: ClassVar[str] = TABLE
 
     @abstractmethod
     def split(self, seed: int, max_rows: int, test_rows: int) -> Split:
@@ -144,22 +146,7 @@ class TableData(Dataset):
 
     def split(self, seed: int, max_rows: int, test_rows: int) -> Split:
         """A stratified fifth to test on, and a stratified part of the others to fit on."""
-        stratify = self.task == "classification"
-        fit, test = hold_out(self.y, min(TEST_FRACTION, test_rows / len(self.y)), seed, stratify, self.split_by)
-        # Where nothing could be held out that can be learnt from the others, the same rows come back.
-        test = np.setdiff1d(test, fit, assume_unique=True)
-        if len(test) > test_rows:
-            # People are held out whole, so there may be more rows than were asked for.
-            _, some = hold_out(self.y[test], test_rows / len(test), seed, stratify)
-            test = test[some]
-        if len(fit) > max_rows:
-            _, some = hold_out(self.y[fit], max_rows / len(fit), seed, stratify)
-            fit = fit[some]
-        if stratify:
-            # A class too rare to be in both can't be learnt, so it is not tested either.
-            test = test[np.isin(self.y[test], self.y[fit])]
-        if not len(test):
-            raise AskwiseError(f"{self.name}: no rows can be held out to test on; it needs more rows, or more people")
+        fit, test = fit_and_test(self, self.y, seed, max_rows, test_rows, self.split_by)
         by = None if self.split_by is None else self.split_by[fit]
         return Split(self.X.iloc[fit], self.y[fit], self.X.iloc[test], self.y[test], by)
 
@@ -211,6 +198,29 @@ class KnownData(Dataset):
         fresh = min(test_rows, FRESH_ROWS.get(self.truth, MOST_FRESH_ROWS))
         drawn = self.distribution.sample(min(self.n_rows, max_rows), seed)
         return Split(*drawn, *self.distribution.sample(fresh, FRESH_SEEDS + seed))
+
+
+def fit_and_test(
+    dataset: Dataset, y: Array, seed: int, max_rows: int, test_rows: int, by: Array | None = None
+) -> tuple[Array, Array]:
+    """The numbers of the rows to fit on and to test on."""
+    stratify = dataset.task == "classification"
+    fit, test = hold_out(y, min(TEST_FRACTION, test_rows / len(y)), seed, stratify, by)
+    # Where nothing could be held out that can be learnt from the others, the same rows come back.
+    test = np.setdiff1d(test, fit, assume_unique=True)
+    if len(test) > test_rows:
+        # People are held out whole, so there may be more rows than were asked for.
+        _, some = hold_out(y[test], test_rows / len(test), seed, stratify)
+        test = test[some]
+    if len(fit) > max_rows:
+        _, some = hold_out(y[fit], max_rows / len(fit), seed, stratify)
+        fit = fit[some]
+    if stratify:
+        # A class too rare to be in both can't be learnt, so it is not tested either.
+        test = test[np.isin(y[test], y[fit])]
+    if not len(test):
+        raise AskwiseError(f"{dataset.name}: no rows can be held out to test on; it needs more rows, or more people")
+    return fit, test
 
 
 def main_metric(task: str, n_classes: int) -> str:

@@ -16,7 +16,7 @@ from askwise.benchmark.cells import Cell, Contestant, Exact, Trained
 from askwise.benchmark.data import Dataset, Split, budgets_for, digest
 from askwise.errors import AskwiseError, unknown_name
 from askwise.methods.base import CIRCUMSTANCES, TRAINING, Method
-from askwise.methods.registry import ENDINGS, METHODS, method_for, names_for, predicts_otherwise
+from askwise.methods.registry import method_for, names_for, short_name, short_names, why_not
 
 ALL, EXACT, CEILING = "all", "exact", "all-features"
 SHARED, PAPER = "shared", "paper"
@@ -71,7 +71,7 @@ def plan(
         spent = budgets_for(dataset, budgets)
         for name in chosen[dataset.name]:
             for seed in range((seeds_of or {}).get(name, seeds)):
-                for protocol_of, some in _fits(name, dataset.task, protocol, spent):
+                for protocol_of, some in _fits(name, dataset, protocol, spent):
                     contestant = _contestant(name, dataset, seed, some if protocol_of == PAPER else None, settings)
                     facts = [__version__, MEASURING, TRAINING, dataset.fingerprint, name, *_facts(contestant), seed]
                     # With everything known there is nothing to pay, whatever the budgets.
@@ -87,19 +87,12 @@ def plan(
 
 def methods_for(dataset: Dataset) -> list[str]:
     """The short names of the methods that can learn a dataset."""
-    return [*names_for(dataset.task), *([] if dataset.truth is None else [EXACT])]
+    return [*names_for(dataset.task, dataset.inputs), *([] if dataset.truth is None else [EXACT])]
 
 
 def method_names() -> list[str]:
     """The short names of all methods."""
-    return [*dict.fromkeys(short_name(name) for name in METHODS), EXACT]
-
-
-def short_name(name: str) -> str:
-    """A method's name without what tells its task."""
-    for ending in ENDINGS.values():
-        name = name.removesuffix(ending)
-    return name
+    return [*short_names(), EXACT]
 
 
 def _chosen(datasets: Sequence[Dataset], methods: Sequence[str]) -> dict[str, list[str]]:
@@ -131,11 +124,11 @@ def _why_not(name: str, dataset: Dataset) -> str:
     """Why a method can't be run on a dataset."""
     if name == EXACT:
         return "needs a distribution of `askwise verify`"
-    return f"{predicts_otherwise(dataset.task)} predicted there"
+    return f"{why_not(name, dataset.task, dataset.inputs)} there"
 
 
 def _check_target(dataset: Dataset, names: Sequence[str]) -> None:
-    trained = [method_for(name, dataset.task) for name in names if name != EXACT]
+    trained = [method_for(name, dataset.task, dataset.inputs) for name in names if name != EXACT]
     try:
         if trained:
             method = trained[0]()
@@ -187,9 +180,12 @@ def _metrics(datasets: Sequence[Dataset], metric: str | None) -> dict[str, str]:
     return {d.name: metric if metric in evaluation.METRICS[d.task] else d.metric for d in datasets}
 
 
-def _fits(name: str, task: str, protocol: str, budgets: tuple[float, ...]) -> list[tuple[str, tuple[float, ...]]]:
+def _fits(
+    name: str, dataset: Dataset, protocol: str, budgets: tuple[float, ...]
+) -> list[tuple[str, tuple[float, ...]]]:
     """Which models are fitted: one for all budgets, or one for each where the method takes one."""
-    takes_one = name not in (EXACT, CEILING) and "budget" in method_for(name, task)().get_params()
+    trained = None if name in (EXACT, CEILING) else method_for(name, dataset.task, dataset.inputs)
+    takes_one = trained is not None and "budget" in trained().get_params()
     return [(PAPER, (k,)) for k in budgets] if protocol == PAPER and takes_one else [(SHARED, budgets)]
 
 
@@ -199,12 +195,14 @@ def _contestant(
     if name == EXACT:
         assert dataset.truth is not None
         return Exact(dataset.truth, seed)
-    method = method_for(name, dataset.task)
+    method = method_for(name, dataset.task, dataset.inputs)
     known = method().get_params()
     given = {key: value for key, value in (settings or {}).items() if key in known and value is not None}
     if budget is not None:
         given["budget"] = budget[0]
-    return Trained(method(**dataset.questions, **given, random_state=seed))
+    # Of images, a method without a backbone leaves what is said about it.
+    asked = {key: value for key, value in dataset.questions.items() if key in known}
+    return Trained(method(**asked, **given, random_state=seed))
 
 
 def _facts(contestant: Contestant) -> list[Any]:
@@ -215,5 +213,5 @@ def _facts(contestant: Contestant) -> list[Any]:
         return [device]
     settings = estimator.get_params(deep=False)
     # Without texts of questions a result is what it was before there were any.
-    left_out = (*CIRCUMSTANCES, "random_state", *(() if settings["questions"] else ("questions",)))
+    left_out = (*CIRCUMSTANCES, "random_state", *(() if settings.get("questions") else ("questions",)))
     return [device, estimator.revision, {k: v for k, v in settings.items() if k not in left_out}]

@@ -1,4 +1,4 @@
-"""`askwise ask`: a conversation about one case in the terminal."""
+"""`askwise ask`: a conversation about one case in the terminal, or about the patches of an image file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from askwise.cli import images as pictures
+from askwise.cli.ask_image import ask_image, check_picture
 from askwise.cli.common import JsonFlag, ModelFile, OtherCosts, QuietFlag, command
 from askwise.cli.conversation import Conversation
 from askwise.cli.progress import busy
+from askwise.errors import AskwiseError
 
 if TYPE_CHECKING:
     from askwise.acquisition import StoppingRule
@@ -22,6 +25,7 @@ Examples:
   askwise ask heart.askwise --stop average-cost=40
   askwise ask heart.askwise --stop "budget=100|confidence=0.1"
   askwise ask heart.askwise --answers known.json --json < answers.txt
+  askwise ask digits.askwise --image seven.png --stop budget=5 -o way.png
 """
 
 
@@ -40,15 +44,24 @@ def ask(
         Path | None,
         typer.Option(metavar="FILE", help="Answers known already: a JSON mapping, or what --json printed before."),
     ] = None,
+    image: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="For a model of images: the image whose patches are asked.")
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.png", help="With --image: draw here what was asked, and when."),
+    ] = None,
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
     """Ask about one case, the best question first.
 
     Goes on until it is time to stop. Answers may also come from a pipe, one a line. With --json the conversation is
-    held on standard error.
+    held on standard error. Of an image file, patches are asked, and the file answers.
     """
     with command(as_json, quiet) as out:
+        if picture is not None and image is not None:
+            check_picture(picture)
         with busy(out, f"Reading {model.name}"):
             from askwise.data.files import read_costs, read_mapping
             from askwise.methods.registry import load
@@ -57,10 +70,28 @@ def ask(
             known = {} if answers is None else read_mapping(answers, "answers")
             estimator = load(model)
             rule = _rule(estimator, stop, prices)
+            _check_kind(model, pictures.layout_of(estimator) is not None, image, answers, picture)
+        opening = f"{model.name}, " + (f"stopping at {stop}" if stop else "until nothing is left")
+        if image is not None:
+            ask_image(out, estimator, image, rule, prices, f"{image} by {opening}", picture)
+            return
+        with busy(out, "Starting"):
             session = _session(estimator, rule, prices, known)
         conversation = Conversation(session, rule, str(estimator.model_.card.get("target", "prediction")), out)
-        reason = conversation.hold(f"{model.name}, " + (f"stopping at {stop}" if stop else "until nothing is left"))
+        reason = conversation.hold(opening)
         out.result(_facts(session, reason))
+
+
+def _check_kind(model: Path, has_images: bool, image: Path | None, answers: Path | None, picture: Path | None) -> None:
+    """Raise an error for options that do not belong to a model of tables, or of images."""
+    if has_images and image is None:
+        raise AskwiseError(f"{model} asks for patches of an image; give one: --image FILE")
+    if has_images and answers is not None:
+        raise AskwiseError(f"the answers come from {image}, so leave --answers out")
+    if not has_images and image is not None:
+        raise AskwiseError(f"{model} asks for columns of a table, not for patches of an image; leave --image out")
+    if not has_images and picture is not None:
+        raise AskwiseError("-o draws what was asked of an image; leave it out, or use --json to keep what was said")
 
 
 def _rule(estimator: Any, stop: str | None, costs: dict[str, float] | None) -> StoppingRule | None:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
+from askwise.cli import images as pictures
 from askwise.cli import show
 from askwise.cli.common import JsonFlag, Out, QuietFlag, check_folder_can_be_written, command
 from askwise.cli.compare_data import TableOptions, read_datasets
@@ -28,6 +29,7 @@ Examples:
   askwise compare digits --methods dime,random-order --seeds 3
   askwise compare cases.csv --target diagnosis --costs costs.csv --budgets 5,20,80
   askwise compare cube:750 tests:1000 --methods all --out known/
+  askwise compare photos/ --size 32 --patch 8 --backbone small-cnn --methods dime,argmax-direct,random-order
   askwise compare suite.json --seeds 5 --seeds eddi=2 --seeds cwcf=2 --jobs 2 --out results/
 """
 SOME_FAILED = 1
@@ -41,8 +43,9 @@ def compare(
         list[str],
         typer.Argument(
             metavar="DATA...",
-            help="A table (with --target), a dataset of `askwise demo`, a distribution of `askwise verify` with its "
-            "rows (cube:750), or a suite: JSON that maps a name to path, target, drop, costs, groups, free, split_by, "
+            help="A table (with --target), images (a folder with a sub-folder for each class, an .npz, or a table with "
+            "--images), a dataset of `askwise demo`, a distribution of `askwise verify` with its rows (cube:750), or a "
+            "suite: JSON that maps a name to path, target, drop, costs, groups, free, split_by, "
             "task, metric.",
         ),
     ],
@@ -69,7 +72,7 @@ def compare(
     target: Annotated[str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")] = (
         None
     ),
-    costs: Annotated[Path | None, typer.Option(metavar="FILE", help="Prices of the table's columns or groups.")] = None,
+    costs: Annotated[Path | None, typer.Option(metavar="FILE", help="Prices of columns, groups or patches.")] = None,
     groups: Annotated[Path | None, typer.Option(metavar="FILE", help="Columns of the table asked together.")] = None,
     free: Annotated[list[str] | None, typer.Option(metavar="COLUMNS", help="Columns known from the start.")] = None,
     drop: Annotated[list[str] | None, typer.Option(metavar="COLUMNS", help="Columns to leave out.")] = None,
@@ -95,7 +98,18 @@ def compare(
     epochs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Passes over the rows, for a quick try; else as many as help")
     ] = None,
+    pretrain_epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
     hidden: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+    images: pictures.ImageColumn = None,
+    split: pictures.Part = None,
+    size: pictures.Size = None,
+    patch: pictures.Patch = None,
+    backbone: pictures.Backbone = None,
+    pretrained: pictures.Pretrained = False,
+    weights: pictures.Weights = None,
+    prior: pictures.Prior = None,
+    layers: pictures.Layers = None,
+    augment: pictures.Augment = None,
     device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu or cuda.")] = "auto",
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Trainings at a time; by default one a core, 1 on a GPU.")
@@ -126,10 +140,15 @@ def compare(
             # On a GPU trainings would only wait for each other.
             at_a_time = jobs or (1 if pick_device(device).type == "cuda" else -1)
             options = TableOptions(target, costs, groups, free or (), drop or (), task, split_by)
-            datasets = read_datasets(data, options, folder, out)
+            shown = pictures.ImageOptions(
+                images, split, size, patch, backbone, pretrained, weights, prior, layers=layers, augment=augment
+            )
+            shown.check(hidden)
+        datasets = read_datasets(data, options, shown, folder, out)
+        with busy(out, "Planning"):
             count, of_methods = _seeds(seeds or [])
             names = [n.strip() for text in methods or ["all"] for n in text.split(",") if n.strip()]
-            settings = {"epochs": epochs, "hidden": hidden, "device": device}
+            settings = {"epochs": epochs, "pretrain_epochs": pretrain_epochs, "hidden": hidden, "device": device}
             planned = plan(
                 datasets, names, count, seeds_of=of_methods, budgets=at, protocol=protocol, metric=metric,
                 max_rows=max_rows, test_rows=test_rows, settings=settings,

@@ -1,4 +1,4 @@
-"""The datasets that `askwise compare` is given: names, tables, and suites of tables, each checked as it is read."""
+"""The datasets that `askwise compare` is given: names, tables, images, and suites, each checked as it is read."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from askwise.cli import images as pictures
 from askwise.cli import tables
 from askwise.cli.common import Out
 from askwise.cli.target import TaskChoice, task_of
@@ -24,7 +25,7 @@ TEXTS = ("name", "path", "target", "split_by", "metric", "task")
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What options say of the one table that is given as a file."""
+    """What options say of the one table, or of the images, given as a file."""
 
     target: str | None = None
     costs: Path | None = None
@@ -59,16 +60,21 @@ class Told:
     word_for_split_by: str = "split_by"
 
 
-def read_datasets(data: Sequence[str], options: TableOptions, folder: Path | None, out: Out) -> list[Dataset]:
+def read_datasets(
+    data: Sequence[str], options: TableOptions, shown: pictures.ImageOptions, folder: Path | None, out: Out
+) -> list[Dataset]:
     """Every dataset, in the order given."""
     from askwise.benchmark.data import is_named, named
 
-    kinds = [_kind(text, is_named(text)) for text in data]
-    if options.given() and kinds.count("table") != 1:
+    kinds = [_kind(text, is_named(text), shown.images) for text in data]
+    files = kinds.count("table") + kinds.count("images")
+    if options.given() and files != 1:
         raise AskwiseError(
-            f"{options.given()[0]} tells of one table, and {kinds.count('table')} are given; "
+            f"{options.given()[0]} tells of one table, and {files} are given; "
             "tables that differ go into a suite, a JSON file"
         )
+    if "images" not in kinds:
+        shown.refuse(data[0])
     if folder is not None and "suite" not in kinds:
         raise AskwiseError("--folder is where the tables of a suite lie, and no suite is given; leave it out")
     found: list[Dataset] = []
@@ -77,12 +83,14 @@ def read_datasets(data: Sequence[str], options: TableOptions, folder: Path | Non
             found.append(named(text))
         elif kind == "suite":
             found += _suite(Path(text), folder, out)
+        elif kind == "images":
+            found.append(_images(Path(text), options, shown, out))
         else:
             found.append(_table_file(Path(text), options, out))
     return found
 
 
-def _kind(text: str, is_named: bool) -> str:
+def _kind(text: str, is_named: bool, column: str | None) -> str:
     from askwise.data.files import TABLE_TYPES, table_type
     from askwise.data.public import PUBLIC
     from askwise.data.synthetic import DISTRIBUTIONS
@@ -92,10 +100,12 @@ def _kind(text: str, is_named: bool) -> str:
         return "name"
     if path.suffix.lower() == SUITE_TYPE:
         return "suite"
+    if pictures.hold_images(path, column) and (path.exists() or path.suffix):
+        return "images"
     if path.exists() or table_type(path) in TABLE_TYPES:
         return "table"
     known = unknown_name("dataset", text, [*PUBLIC, *DISTRIBUTIONS])
-    raise AskwiseError(f"{known}; or give a file: a table (.csv, .parquet) or a suite (.json)")
+    raise AskwiseError(f"{known}; or give a file: a table (.csv, .parquet), images (a folder, .npz) or a suite (.json)")
 
 
 def _table_file(path: Path, options: TableOptions, out: Out) -> Dataset:
@@ -115,6 +125,18 @@ def _table_file(path: Path, options: TableOptions, out: Out) -> Dataset:
         word_for_drop="--drop", word_for_split_by="--split-by",
     )  # fmt: skip
     return _table(tables.stem(path), frame, told, out)
+
+
+def _images(path: Path, options: TableOptions, shown: pictures.ImageOptions, out: Out) -> Dataset:
+    from askwise.benchmark.image_data import ImageData
+
+    columns = {"--groups": options.groups, "--free": options.free, "--drop": options.drop}
+    pictures.refuse_table_options(path, columns | {"--split-by": options.split_by})
+    found = pictures.read_cases(out, path, options.target, options.task, options.costs, shown)
+    data = ImageData(pictures.stem(path), found.X, found.y, found.task, found.asked)
+    # Reads patches and prices, and says what is wrong with them.
+    _ = data.schema
+    return data
 
 
 def _suite(path: Path, folder: Path | None, out: Out) -> list[Dataset]:

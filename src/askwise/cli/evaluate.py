@@ -1,4 +1,4 @@
-"""`askwise evaluate`: what a model costs and how right it is, on rows it has not seen."""
+"""`askwise evaluate`: what a model costs and how right it is, on rows or images it has not seen."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from askwise.cli import images as pictures
 from askwise.cli import show, tables
 from askwise.cli.common import JsonFlag, ModelFile, OtherCosts, Out, QuietFlag, check_folder_can_be_written, command
 from askwise.cli.progress import busy, fraction_progress
@@ -24,12 +25,19 @@ Examples:
   askwise evaluate heart.askwise test.csv --report report/
   askwise evaluate heart.askwise test.csv --report report/ --beside unbounded.askwise
   askwise evaluate heart.askwise test.csv --costs other-prices.csv --json > numbers.json
+  askwise evaluate digits.askwise test/ --report report/
+  askwise evaluate scans.askwise scans.npz --split test
 """
 
 
 def evaluate(
     model: ModelFile,
-    cases: Annotated[Path, typer.Argument(metavar="CASES", help="Cases with known answers: CSV or Parquet.")],
+    cases: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CASES", help="Cases with known answers: CSV or Parquet; for a model of images, as in training."
+        ),
+    ],
     target: Annotated[
         str | None,
         typer.Option(
@@ -49,6 +57,8 @@ def evaluate(
             "draws its estimates beside these.",
         ),
     ] = None,
+    images: pictures.ImageColumn = None,
+    split: pictures.Part = None,
     bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Draws for the 95% intervals; 0 for none.")] = 200,
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
@@ -56,7 +66,7 @@ def evaluate(
     """Measure a model on other rows.
 
     Every metric against cost, for every stopping rule. Columns may stand in any order, and columns that the model does
-    not use are ignored.
+    not use are ignored. Images are scaled and cut to the model's size.
     """
     with command(as_json, quiet) as out:
         if beside is not None and report is None:
@@ -64,7 +74,7 @@ def evaluate(
         if report is not None:
             check_folder_can_be_written(report)
         with busy(out, f"Reading {model.name} and {cases.name}"):
-            from askwise.data.files import read_costs, read_table
+            from askwise.data.files import read_costs
             from askwise.methods.registry import load
             from askwise.report_calibration import sentences
 
@@ -72,21 +82,18 @@ def evaluate(
             prices = None if costs is None else read_costs(costs)
             estimator = load(model)
             second = None if beside is None else load(beside)
-            frame = read_table(cases)
-        answers = _target(estimator, model) if target is None else target
-        if target is None and answers not in frame.columns:
-            raise AskwiseError(
-                f"{cases} has no column {answers!r}, which the model predicts; name it with --target; it has "
-                f"{listed(frame.columns)}"
-            )
-        X, y = tables.apart(frame, answers, out)
-        X = tables.aligned(X, estimator.model_.schema, cases, out)
-        labels = tables.as_labels(y, estimator.model_.task)
+        if pictures.layout_of(estimator) is None:
+            if images is not None or split is not None or cases.is_dir() or cases.suffix.lower() == ".npz":
+                raise AskwiseError(f"{model} is a model of tables; give it a table, CSV or Parquet, and no images")
+            X, labels = _rows(out, estimator, model, cases, target)
+        else:
+            X, labels = _images(out, estimator, model, cases, target, images, split)
         _warn_of_little(labels, out)
         subject = f"{model.name} on {cases.name}" + (f", beside {beside.name}" if beside is not None else "")
         found = measured(out, estimator, X, labels, prices, bootstrap, report, second, subject)
         trust = found.trust or _calibrated(out, estimator, X, labels, prices)
-        out.say(curve_table(f"{model} on {show.count(len(X), 'row')} of {cases}", found.curve))
+        what = "row" if pictures.layout_of(estimator) is None else "image"
+        out.say(curve_table(f"{model} on {show.count(len(X), what)} of {cases}", found.curve))
         out.say("", *sentences(trust["this"]))
         if report is not None:
             out.say(f"Report: {found.files['index.html']}")
@@ -111,6 +118,38 @@ def _check_order(model: Path, cases: Path) -> None:
     if table_type(model) in TABLE_TYPES and table_type(cases) == MODEL_TYPE:
         line = show.command_line("askwise", "evaluate", cases, model)
         raise AskwiseError(f"{model} is a table and {cases} a model; the model comes first: {line}")
+
+
+def _rows(out: Out, estimator: Any, model: Path, cases: Path, target: str | None) -> tuple[Any, Any]:
+    """The rows of a table as the model takes them, and their answers in its labels."""
+    from askwise.data.files import read_table
+
+    with busy(out, f"Reading {cases.name}"):
+        frame = read_table(cases)
+    answers = _target(estimator, model) if target is None else target
+    if target is None and answers not in frame.columns:
+        raise AskwiseError(
+            f"{cases} has no column {answers!r}, which the model predicts; name it with --target; it has "
+            f"{listed(frame.columns)}"
+        )
+    X, y = tables.apart(frame, answers, out)
+    return tables.aligned(X, estimator.model_.schema, cases, out), tables.as_labels(y, estimator.model_.task)
+
+
+def _images(
+    out: Out, estimator: Any, model: Path, cases: Path, target: str | None, column: str | None, split: str | None
+) -> tuple[Any, Any]:
+    """Images as the model takes them, and their answers in its labels."""
+    if not pictures.hold_images(cases, column) and cases.exists():
+        raise AskwiseError(
+            f"{model} is a model of images, and {cases} is none of a folder with a sub-folder for each class, an .npz, "
+            "or a table with --images COLUMN, the column with their paths"
+        )
+    if target is None and column is not None:
+        target = _target(estimator, model)
+    layout = pictures.layout_of(estimator)
+    assert layout is not None
+    return pictures.read_for(out, cases, layout, estimator.model_.task, column, target, split)
 
 
 def _target(estimator: Any, model: Path) -> str:

@@ -14,8 +14,11 @@ from askwise.errors import BundleError
 
 if TYPE_CHECKING:
     from askwise.bundle import Contents
+    from askwise.data.images import ImageSchema
     from askwise.data.table import Schema
 
+# More labels would hide the rest.
+MOST_LABELS = 30
 EXAMPLES = """\b
 Examples:
   askwise info heart.askwise
@@ -55,23 +58,57 @@ def _facts(model: Path, contents: Contents) -> dict[str, Any]:
 
 
 def _show(out: Out, facts: dict[str, Any], parts: dict[str, Any]) -> None:
+    from askwise.data.images import ImageSchema
+
     schema: Schema = parts["schema"]
-    out.say(_summary(facts), _questions(schema))
-    if schema.free:
-        out.say(_free(schema))
+    if isinstance(schema, ImageSchema):
+        out.say(_summary(facts), _patches(schema))
+    else:
+        out.say(_summary(facts), _questions(schema))
+        if schema.free:
+            out.say(_free(schema))
     if schema.space.costs in parts["frontiers"]:
         frontier = parts["frontiers"][schema.space.costs]
-        rows = facts["card"].get("rows_validated", "?")
-        out.say(show.costs_table(f"What it costs to be right (on {rows} rows held out)", show.few(frontier, 8)))
-    out.say(_training(facts))
+        held = f"{facts['card'].get('rows_validated', '?')} {_cases(schema)} held out"
+        out.say(show.costs_table(f"What it costs to be right (on {held})", show.few(frontier, 8)))
+    out.say(_training(facts, _cases(schema)))
+
+
+def _cases(schema: Schema) -> str:
+    from askwise.data.images import ImageSchema
+
+    return "images" if isinstance(schema, ImageSchema) else "rows"
 
 
 def _summary(facts: dict[str, Any]) -> Text:
     task = facts["task"]
-    labels = f": {', '.join(map(str, task['labels']))}" if "labels" in task else ""
+    labels = f": {_named(task['labels'])}" if "labels" in task else ""
     what = Text(f"{facts['model']}\n", style="bold")
     target = facts["target"] or "a target without a name"
     return what.append(f"Predicts {target} by {task['kind']}{labels}", style="not bold")
+
+
+def _named(labels: list[Any]) -> str:
+    """The labels, or of very many the first ones and how many they are."""
+    more = f" and {len(labels) - MOST_LABELS} more" if len(labels) > MOST_LABELS else ""
+    return ", ".join(map(str, labels[:MOST_LABELS])) + more
+
+
+def _patches(schema: ImageSchema) -> Text:
+    """What is asked of images, in a few lines: their patches are all alike but for their prices."""
+    layout, costs = schema.layout, schema.space.costs
+    rows, columns = layout.grid
+    each = f"each costs {show.short(costs[0])}"
+    if len(set(costs)) > 1:
+        each = f"costing {show.short(min(costs))} to {show.short(max(costs))}, {show.short(sum(costs))} together"
+    lines = [
+        f"Asks for {show.what_is_asked(schema)}",
+        f"  named r1c1 to r{rows}c{columns}, by row and column; {each}",
+        f"  pixels: {'grey' if layout.channels == 1 else 'colours'}",
+    ]
+    if layout.sketch:
+        lines.append("  the sketch, the edges of the image, is known from the start")
+    return Text("\n".join(lines))
 
 
 def _questions(schema: Schema) -> Any:
@@ -109,16 +146,17 @@ def _words(schema: Schema, name: str) -> Text:
     return show.words(schema.wording_of(name))
 
 
-def _training(facts: dict[str, Any]) -> Any:
+def _training(facts: dict[str, Any], cases: str) -> Any:
     """How it was trained: only settings that say something."""
     card, settings = facts["card"], facts["settings"]
     table = show.grid("fact", "is", texts=["fact", "is"])
     table.show_header = False
     lines = {
         "data": card.get("data"),
-        "rows": f"{card.get('rows_trained')} to learn from, {card.get('rows_validated')} held out",
+        cases: f"{card.get('rows_trained')} to learn from, {card.get('rows_validated')} held out",
         "method": facts["method"],
         "settings": ", ".join(f"{k}={v}" for k, v in settings.items() if isinstance(v, (int, float, str))),
+        "backbone": _timm_name(settings.get("backbone")),
         "epochs": ", ".join(f"{stage} {n}" for stage, n in card.get("epochs", {}).items()),
         "seconds": card.get("seconds"),
         "versions": f"askwise {card.get('askwise')}, torch {card.get('torch')}, Python {card.get('python')}",
@@ -128,3 +166,8 @@ def _training(facts: dict[str, Any]) -> Any:
         if value:
             table.add_row(Text(name), Text(str(value)))
     return show.titled("How it was trained", table)
+
+
+def _timm_name(backbone: Any) -> str | None:
+    """The model of timm that a backbone began as; one of our own is among the settings."""
+    return backbone.get("timm") if isinstance(backbone, dict) else None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from askwise.data.questions import Wording
-    from askwise.data.table import Column
+    from askwise.data.table import Column, Schema
     from askwise.session import Candidate, Prediction
 
 # Which metrics a short table shows, and under which heading.
@@ -180,6 +180,18 @@ def words(wording: Wording, text_style: str = "") -> Text:
     lines = [Text(wording.text, style=text_style)] if wording.text else []
     lines += [Text(wording.help, style="dim")] if wording.help else []
     return Text("\n").join(lines)
+
+
+def what_is_asked(schema: Schema) -> str:
+    """How many questions there are, and what is free: the patches of images are not told one by one."""
+    from askwise.data.images import ImageSchema
+
+    free = len(schema.free)
+    if isinstance(schema, ImageSchema):
+        layout = schema.layout
+        cut = f"{layout.n_patches} patches of {layout.patch} x {layout.patch}"
+        return f"{cut} in images of {layout.height} x {layout.width}" + (" and a sketch that is free" if free else "")
+    return count(schema.space.n_groups, "question") + (f" and {count(free, 'free column')}" if free else "")
 
 
 def command_line(*words: object) -> str:

@@ -1,15 +1,17 @@
-"""`askwise train`: from a table of past cases to a model file."""
+"""`askwise train`: from past cases, a table or images, to a model file."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from askwise.cli import images as pictures
 from askwise.cli import show, tables
+from askwise.cli.cases import Cases
 from askwise.cli.common import (
     JsonFlag,
     Out,
@@ -22,9 +24,6 @@ from askwise.cli.progress import busy, training_progress
 from askwise.cli.target import TaskChoice, task_of
 from askwise.errors import AskwiseError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 EXAMPLES = """\b
 Examples:
   askwise train cases.csv --target diagnosis
@@ -32,6 +31,8 @@ Examples:
   askwise train cases.csv --target diagnosis --questions questions.csv
   askwise train visits.parquet --target outcome --split-by patient --checkpoint runs/
   askwise train cases.csv --target diagnosis --method mrmr
+  askwise train photos/ --size 64 --patch 8 --backbone small-cnn
+  askwise train scans.csv --images file --target finding --backbone resnet18 --pretrained --prior sketch
 """
 
 
@@ -50,9 +51,10 @@ class Settings:
     scaling: str | None = None
     budget: float | None = None
 
-    def arguments(self, known: Collection[str]) -> dict[str, Any]:
-        """The settings of an estimator that knows these ones."""
+    def arguments(self, known: Collection[str], asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of an estimator that knows these ones; `asked` are those about what can be asked."""
         given = {
+            **asked,
             "hidden": self.hidden,
             "epochs": self.epochs,
             "pretrain_epochs": self.pretrain_epochs,
@@ -71,11 +73,23 @@ class Settings:
 
 
 def train(
-    cases: Annotated[Path, typer.Argument(metavar="CASES", help="Past cases: CSV (also .gz) or Parquet, a row each.")],
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
+    cases: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CASES",
+            help="Past cases: CSV (also .gz) or Parquet, a row each. Or images: a folder with a sub-folder for each "
+            "class, an .npz, or a table with --images.",
+        ),
+    ],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict; tables need it.")
+    ] = None,
     costs: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Prices: CSV with columns name,cost, or a JSON mapping. Others cost 1."),
+        typer.Option(
+            metavar="FILE",
+            help="Prices: CSV with columns name,cost, or a JSON mapping. Others cost 1. Patches: r1c1, r1c2, ...",
+        ),
     ] = None,
     groups: Annotated[
         Path | None,
@@ -107,7 +121,7 @@ def train(
         typer.Option(
             metavar="NAME",
             help="How to choose questions: dime, or one of the methods it is compared with, as argmax-direct, eddi or "
-            "mrmr; docs/methods.md has them all.",
+            "mrmr; docs/methods.md has them all, and those for images.",
         ),
     ] = "dime",
     budget: Annotated[
@@ -136,6 +150,17 @@ def train(
         int | None, typer.Option(min=1, metavar="N", help="Passes over the rows; by default as many as help.")
     ] = None,
     pretrain_epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+    images: pictures.ImageColumn = None,
+    split: pictures.Part = None,
+    size: pictures.Size = None,
+    patch: pictures.Patch = None,
+    backbone: pictures.Backbone = None,
+    pretrained: pictures.Pretrained = False,
+    weights: pictures.Weights = None,
+    prior: pictures.Prior = None,
+    drop_unknown: pictures.DropUnknown = False,
+    layers: pictures.Layers = None,
+    augment: pictures.Augment = None,
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="The same seed gives the same model on the same machine.")
     ] = 0,
@@ -146,43 +171,81 @@ def train(
     device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu or cuda.")] = "auto",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The model file; by default the table's name + .askwise."),
+        typer.Option("--output", "-o", metavar="FILE", help="The model file; by default the data's name + .askwise."),
     ] = None,
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
-    """Learn from a table of past cases.
+    """Learn from a table of past cases, or from images.
 
     The model knows which question to ask next, and when to stop. Numbers, yes/no and text columns are taken as they
-    are. A missing value is a question that can't be asked in that row.
+    are. A missing value is a question that can't be asked in that row. Of images, patches are asked.
     """
     with command(as_json, quiet) as out:
-        path = output or Path(f"{tables.stem(cases)}.askwise")
+        are_images = pictures.hold_images(cases, images)
+        path = output or Path(f"{(pictures if are_images else tables).stem(cases)}.askwise")
         _check_places(path, cases, checkpoint)
         if checkpoint is not None:
             out.when_interrupted = "Stopped. Run the same command again to go on from the last epoch."
         settings = Settings(
             method, seed, device, hidden, epochs, pretrain_epochs, checkpoint, class_weights, scaling, budget
         )
-        with busy(out, f"Reading {cases.name}"):
-            from askwise.data.files import read_costs, read_mapping, read_questions, read_table
+        shown = pictures.ImageOptions(
+            images, split, size, patch, backbone, pretrained, weights, prior, drop_unknown, layers, augment
+        )
+        if are_images:
+            columns = {"--groups": groups, "--free": free, "--drop": drop, "--questions": questions}
+            pictures.refuse_table_options(cases, columns | {"--split-by": split_by})
+            with busy(out, "Starting"):
+                from askwise.methods.registry import IMAGE, method_for
 
-            frame = read_table(cases)
-            prices = None if costs is None else read_costs(costs)
-            members = None if groups is None else read_mapping(groups, "groups of columns")
-            words = None if questions is None else read_questions(questions)
-        X, y = tables.apart(frame, target, out)
-        person, X = tables.people(X, split_by, "--split-by")
-        X = tables.without(X, tables.names(drop, X.columns), "--drop")
-        known = tables.names(free, X.columns)
-        named = {*(prices or {}), *(c for g in (members or {}).values() for c in g), *known, *(words or {})}
-        X = tables.without_identifiers(X, named, out)
-        chosen, y = task_of(y, task, out)
-        asked = {"costs": prices, "groups": members, "free": known, "questions": words}
-        estimator = fitted(out, chosen, X, y, asked, settings, split_by=person)
-        estimator.model_.card |= {"target": target, "data": cases.name}
+                shown.check(hidden)
+                # Every one of them is for classes, some for numbers too.
+                method_for(method, "classification", IMAGE)
+            found = pictures.read_cases(out, cases, target, task, costs, shown)
+        else:
+            shown.refuse(cases)
+            if target is None:
+                raise AskwiseError(f"nothing tells what to predict from {cases}; name its column: --target COLUMN")
+            found = _read_table(out, cases, target, costs, groups, free, drop, questions, split_by, task)
+        estimator = fitted(
+            out, found.task, found.X, found.y, found.asked, settings, found.inputs, split_by=found.split_by
+        )
+        estimator.model_.card |= found.card
         estimator.save(path)
-        _report(out, estimator, path, len(frame) - len(X))
+        _report(out, estimator, path, found)
+
+
+def _read_table(
+    out: Out,
+    cases: Path,
+    target: str,
+    costs: Path | None,
+    groups: Path | None,
+    free: list[str] | None,
+    drop: list[str] | None,
+    questions: Path | None,
+    split_by: str | None,
+    task: TaskChoice,
+) -> Cases:
+    """A table to learn from, with its target apart, without what is dropped and without identifiers."""
+    with busy(out, f"Reading {cases.name}"):
+        from askwise.data.files import read_costs, read_mapping, read_questions, read_table
+
+        frame = read_table(cases)
+        prices = None if costs is None else read_costs(costs)
+        members = None if groups is None else read_mapping(groups, "groups of columns")
+        words = None if questions is None else read_questions(questions)
+    X, y = tables.apart(frame, target, out)
+    person, X = tables.people(X, split_by, "--split-by")
+    X = tables.without(X, tables.names(drop, X.columns), "--drop")
+    known = tables.names(free, X.columns)
+    named = {*(prices or {}), *(c for g in (members or {}).values() for c in g), *known, *(words or {})}
+    X = tables.without_identifiers(X, named, out)
+    chosen, y = task_of(y, task, out)
+    asked = {"costs": prices, "groups": members, "free": known, "questions": words}
+    card = {"target": target, "data": cases.name}
+    return Cases(X, y, chosen, asked, card, split_by=person, left_out=len(frame) - len(X))
 
 
 def _check_places(path: Path, cases: Path, checkpoint: Path | None) -> None:
@@ -194,40 +257,47 @@ def _check_places(path: Path, cases: Path, checkpoint: Path | None) -> None:
 
 
 def fitted(
-    out: Out, task: str, X: pd.DataFrame, y: Any, questions: dict[str, Any], settings: Settings, **how: Any
+    out: Out,
+    task: str,
+    X: Any,
+    y: Any,
+    asked: Mapping[str, Any],
+    settings: Settings,
+    inputs: str = "table",
+    **how: Any,
 ) -> Any:
-    """A trained estimator for the task, with a progress bar on the way."""
+    """A trained estimator for the task, with a progress bar on the way; `asked`: its settings of what can be asked."""
     with training_progress(out) as progress:
         from askwise.methods.registry import method_for
 
         if task == "regression" and settings.class_weights is not None:
             raise AskwiseError("--class-weights is for classes, and a number is predicted here; leave it out")
-        method = method_for(settings.method, task)
-        estimator = method(**questions, **settings.arguments(method().get_params()))
+        method = method_for(settings.method, task, inputs)
+        estimator = method(**settings.arguments(method().get_params(), asked))
         estimator.fit(X, y, progress=progress, **how)
     for sentence in progress.stopped_early:
         out.note(sentence)
     return estimator
 
 
-def _report(out: Out, estimator: Any, path: Path, left_out: int) -> None:
+def _report(out: Out, estimator: Any, path: Path, found: Cases) -> None:
     model, frontier = estimator.model_, estimator.frontier_
     card, space, free = model.card, model.schema.space, model.schema.free
-    rows = card["rows_trained"] + card["rows_validated"]
-    asked = show.count(space.n_groups, "question") + (f" and {show.count(len(free), 'free column')}" if free else "")
+    rows, what = card["rows_trained"] + card["rows_validated"], "row" if found.inputs == "table" else "image"
+    ask = show.command_line("askwise", "ask", path, "--stop", show.good_rule(frontier), *found.to_ask)
     out.say(
-        f"{path}: {asked}, learnt from {rows} rows in {card['seconds']:.0f} s",
-        show.costs_table(f"On {show.count(card['rows_validated'], 'row')} held out", show.few(frontier, 6)),
+        f"{path}: {show.what_is_asked(model.schema)}, learnt from {rows} {what}s in {card['seconds']:.0f} s",
+        show.costs_table(f"On {show.count(card['rows_validated'], what)} held out", show.few(frontier, 6)),
         "",
         show.next_steps(
             [
                 (show.command_line("askwise", "info", path), "what is inside"),
-                (
-                    show.command_line("askwise", "ask", path, "--stop", show.good_rule(frontier)),
-                    "answer its questions",
-                ),
+                (ask, "ask for patches of one image" if what == "image" else "answer its questions"),
                 (show.command_line("askwise", "serve", path), "the same on a page, in a browser"),
-                (show.command_line("askwise", "evaluate", path, "test.csv", "--report", "report/"), "on other rows"),
+                (
+                    show.command_line("askwise", "evaluate", path, *found.to_evaluate, "--report", "report/"),
+                    f"on other {what}s",
+                ),
             ]
         ),
     )
@@ -237,7 +307,7 @@ def _report(out: Out, estimator: Any, path: Path, left_out: int) -> None:
             "task": model.task.kind,
             "target": card["target"],
             "rows": rows,
-            "rows_left_out": left_out,
+            "rows_left_out": found.left_out,
             "questions": list(space.names),
             "free": list(free),
             "frontier": frontier.to_dict("records"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from askwise.errors import AskwiseError, listed, unknown_name
+from askwise.errors import AskwiseError, AskwiseWarning, listed, unknown_name
 
 Array = np.ndarray[Any, Any]
 
@@ -21,6 +23,8 @@ IMAGE_TYPES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif"
 WORTH_WORKERS = 500
 # What an image is cut and scaled to where sizes differ and none is given.
 USUAL_SIZE = 224
+# A side of squares, or height and width.
+Size = int | tuple[int, int]
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +50,7 @@ class Images:
 
 def read_images(
     path: str | Path,
-    size: int | None = None,
+    size: Size | None = None,
     *,
     split: str | None = None,
     image_column: str | None = None,
@@ -61,12 +65,14 @@ def read_images(
     JPEG or PNG bytes joined in `jpeg` and cut at `offsets`, with `y` and, where it has them, the names `classes` and a
     `split` ("train", "test", ...) of which one can be taken.
 
-    size: images are scaled so that the shorter side has it, and cut to a square around the middle; by default they stay
-    as they are, or where sizes differ become squares of 224.
+    size: images are scaled so that the shorter side has it, and cut to a square around the middle, or to (height,
+    width); by default they stay as they are, or where sizes differ become squares of 224, with a warning.
     """
     path = Path(path)
     if not path.exists():
         raise AskwiseError(f"there is no file or folder {path}")
+    if split is not None and path.suffix.lower() != ".npz":
+        raise AskwiseError(f"only an npz file has splits, and {path} is none: leave split={split!r} out")
     if path.is_dir():
         return _decode_files(*_folder(path), size, workers, progress)
     if path.suffix.lower() == ".npz":
@@ -78,8 +84,8 @@ def read_images(
 
 def read_image(path: str | Path, height: int, width: int, channels: int = 3) -> Array:
     """One image file at a size, (height, width, channels): scaled so that it covers it, and cut around the middle."""
-    found = _opened(Path(path), str(path))
-    return _fitted(found.convert("L" if channels == 1 else "RGB"), height, width).reshape(height, width, channels)
+    found = _converted(_opened(Path(path), str(path)), "L" if channels == 1 else "RGB", str(path))
+    return _fitted(found, height, width).reshape(height, width, channels)
 
 
 def _folder(path: Path) -> tuple[list[Path], list[str]]:
@@ -111,9 +117,11 @@ def _table(path: Path, image_column: str | None, label_column: str | None) -> tu
 
     frame = read_table(path)
     columns = [image_column or "path", label_column or "label"]
-    for column, option in zip(columns, ("image_column", "label_column"), strict=True):
+    given = {"image_column": image_column, "label_column": label_column}
+    for column, option in zip(columns, given, strict=True):
         if column not in frame.columns:
-            raise AskwiseError(f"{unknown_name(f'column of {path}:', column, frame.columns)}; name it with {option}=")
+            hint = f"; name it with {option}=" if given[option] is None else ""
+            raise AskwiseError(f"{unknown_name(f'column of {path}:', column, frame.columns)}{hint}")
     lost = frame[columns].isna().any(axis=1)
     if lost.any():
         raise AskwiseError(f"{path} has no path or no label in row {int(lost.to_numpy().argmax()) + 1}; fill it in")
@@ -127,19 +135,25 @@ def _table(path: Path, image_column: str | None, label_column: str | None) -> tu
 
 
 def _npz(
-    path: Path, size: int | None, split: str | None, workers: int | None, progress: Callable[[float], None] | None
+    path: Path, size: Size | None, split: str | None, workers: int | None, progress: Callable[[float], None] | None
 ) -> Images:
     try:
         data = np.load(path, allow_pickle=False)
         held = {name: data[name] for name in data.files}
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise AskwiseError(f"{path} can't be read as an npz file without pickles: {error}") from error
     packed = {"jpeg", "offsets", "y"} <= set(held)
     if not packed and not {"images", "y"} <= set(held):
         raise AskwiseError(
             f"{path} has the arrays {listed(held)}; it needs images and y, or jpeg, offsets and y (see read_images)"
         )
-    labels = held["classes"][held["y"]] if "classes" in held else held["y"]
+    there = len(held["offsets"]) - 1 if packed else len(held["images"])
+    if held["y"].shape != (there,):
+        raise AskwiseError(f"{path} has {there} images, and y has the shape {held['y'].shape}; give a label for each")
+    try:
+        labels = held["classes"][held["y"]] if "classes" in held else held["y"]
+    except IndexError as error:
+        raise AskwiseError(f"y in {path} must be positions in `classes`, which has {len(held['classes'])}") from error
     index = np.arange(len(labels))
     if split is not None:
         if "split" not in held:
@@ -152,7 +166,8 @@ def _npz(
     sources = [str(names[i]) for i in index]
     if not packed:
         images = held["images"][index]
-        return Images(images if images.ndim == 4 else images[..., None], labels[index], tuple(sources))
+        images = images if images.ndim == 4 else images[..., None]
+        return Images(_scaled(images, size, path), labels[index], tuple(sources))
     bytes_, cuts = held["jpeg"].tobytes(), held["offsets"]
     parts_: list[Path | bytes] = [bytes_[cuts[i] : cuts[i + 1]] for i in index]
     return _decoded(parts_, sources, labels[index], size, workers, progress)
@@ -161,7 +176,7 @@ def _npz(
 def _decode_files(
     files: Sequence[Path],
     labels: Sequence[Any],
-    size: int | None,
+    size: Size | None,
     workers: int | None,
     progress: Callable[[float], None] | None,
 ) -> Images:
@@ -172,7 +187,7 @@ def _decoded(
     what: Sequence[Path | bytes],
     sources: Sequence[str],
     labels: Array,
-    size: int | None,
+    size: Size | None,
     workers: int | None,
     progress: Callable[[float], None] | None,
 ) -> Images:
@@ -195,19 +210,49 @@ def _decoded(
 def _common_size(what: Sequence[Path | bytes], sources: Sequence[str]) -> int | None:
     """None where all have one size already; looking at the headers takes little."""
     sizes = {_opened(one, source).size for one, source in zip(what, sources, strict=True)}
-    return None if len(sizes) == 1 else USUAL_SIZE
+    if len(sizes) == 1:
+        return None
+    small, large = (f"{height} x {width}" for width, height in (min(sizes), max(sizes)))
+    warnings.warn(
+        f"the images have {len(sizes)} sizes, as {small} and {large} pixels: each is scaled and cut to {USUAL_SIZE} x "
+        f"{USUAL_SIZE}; give a size to choose another",
+        AskwiseWarning,
+        stacklevel=5,
+    )
+    return USUAL_SIZE
 
 
-def _each(what: Sequence[Path | bytes], sources: Sequence[str], size: int | None) -> Array:
+def _each(what: Sequence[Path | bytes], sources: Sequence[str], size: Size | None) -> Array:
     found = []
     for one, source in zip(what, sources, strict=True):
-        image = _opened(one, source)
-        try:
-            image = image.convert("RGB")
-        except (OSError, ValueError, SyntaxError) as error:
-            raise AskwiseError(f"the image {source} can't be read: {error}; mend it or leave it out") from error
-        found.append(np.asarray(image) if size is None else _fitted(image, size, size))
+        image = _converted(_opened(one, source), "RGB", source)
+        found.append(np.asarray(image) if size is None else _fitted(image, *_sides(size)))
     return np.stack(found)
+
+
+def _sides(size: Size) -> tuple[int, int]:
+    """Height and width."""
+    return (size, size) if isinstance(size, int) else size
+
+
+def _scaled(images: Array, size: Size | None, path: Path) -> Array:
+    """Images that are pixels already, at a size."""
+    if size is None or images.shape[1:3] == _sides(size):
+        return images
+    if images.dtype != np.uint8:
+        raise AskwiseError(f"{path} holds images as {images.dtype}; only uint8 can be scaled, so give no size")
+    from PIL import Image
+
+    shape = *_sides(size), images.shape[3]
+    return np.stack([_fitted(Image.fromarray(image.squeeze()), *shape[:2]).reshape(shape) for image in images])
+
+
+def _converted(image: Any, mode: str, source: str) -> Any:
+    """An image decoded, in grey ("L") or in colours ("RGB")."""
+    try:
+        return image.convert(mode)
+    except (OSError, ValueError, SyntaxError) as error:
+        raise AskwiseError(f"the image {source} can't be read: {error}; mend it or leave it out") from error
 
 
 def _opened(what: Path | bytes, source: str) -> Any:

@@ -24,6 +24,8 @@ Array = np.ndarray[Any, Any]
 PIXELS = "pixels"
 PREFIX = "data:image/png;base64,"
 MOST_TEXT = 10_000_000
+# Of files from anywhere: others can be read too, some of them by running another program.
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class PixelColumn(Column):
         height, width, channels = self.shape
         return (
             f"a picture of {height} x {width} pixels and {channels} channel{'s' if channels > 1 else ''}: an array of "
-            "whole numbers from 0 to 255, an image, its bytes, or a data URL"
+            "whole numbers from 0 to 255, an image, or a PNG, JPEG, WebP, BMP or GIF as its bytes or a data URL"
         )
 
     def parse(self, value: object) -> str | None:
@@ -64,28 +66,40 @@ class PixelColumn(Column):
         return False
 
     def _pixels(self, value: object) -> Array:
-        found = picture(value, self.shape[2])
-        if found is None:
-            raise AskwiseError(f"{self.name!r} takes {self.allowed}; was given {shortened(value)}")
-        if found.shape != self.shape:
-            raise AskwiseError(f"{self.name!r} takes {self.allowed}; was given one of {_size(found)}")
-        return found
+        given = _opened(value)
+        # An image tells its size before it is unpacked: one that would fill the memory is refused by that.
+        size = given.size[::-1] if hasattr(given, "convert") else self.shape[:2]
+        if size == self.shape[:2]:
+            found = picture(given, self.shape[2])
+            if found is None:
+                raise self._mistake(f"{_shown(value)}, which is no picture, or a damaged one")
+            if found.shape == self.shape:
+                return found
+            size = found.shape[:2]
+        raise self._mistake(f"one of {size[0]} x {size[1]} pixels")
+
+    def _mistake(self, given: str) -> AskwiseError:
+        return AskwiseError(f"{self.name!r} takes {self.allowed}; was given {given}")
 
 
-def _size(pixels: Array) -> str:
-    return f"{pixels.shape[0]} x {pixels.shape[1]} pixels"
+def _shown(value: object) -> str:
+    return f"an array of {value.dtype} {value.shape}" if isinstance(value, np.ndarray) else shortened(value)
+
+
+def _opened(value: Any) -> Any:
+    """A value, as an image that is not unpacked yet where it is a file or a data URL; None where it is a broken one."""
+    if isinstance(value, str):
+        value = _from_url(value)
+    return _image(bytes(value)) if isinstance(value, (bytes, bytearray)) else value
 
 
 def picture(value: Any, channels: int) -> Array | None:
-    """Pixels (height, width, channels) of whatever holds a picture; None where nothing does."""
-    if isinstance(value, str):
-        value = _from_url(value)
-    if isinstance(value, (bytes, bytearray)):
-        value = _decoded(bytes(value))
-    if value is None:
-        return None
+    """Pixels (height, width, channels) of an image or an array; None where they can't be had."""
     if hasattr(value, "convert"):
-        value = np.asarray(value.convert("L" if channels == 1 else "RGB"))
+        try:
+            value = np.asarray(value.convert("L" if channels == 1 else "RGB"))
+        except (OSError, ValueError, SyntaxError):
+            return None
     try:
         array = np.asarray(value)
     except (ValueError, TypeError):
@@ -111,15 +125,13 @@ def _from_url(text: str) -> bytes | None:
         return None
 
 
-def _decoded(data: bytes) -> Any:
-    from PIL import Image, UnidentifiedImageError
+def _image(data: bytes) -> Any:
+    from PIL import Image
 
     try:
-        found = Image.open(io.BytesIO(data))
-        found.load()
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return Image.open(io.BytesIO(data), formats=FORMATS)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None
-    return found
 
 
 def as_data_url(pixels: Array) -> str:
@@ -205,9 +217,21 @@ def schema_from_dict(data: dict[str, Any]) -> Schema:
     return Schema.from_dict(data)
 
 
+def sketch_of(layout: PatchLayout, image: Any) -> str:
+    """The sketch of one whole image, both as answers are: whatever holds a picture goes in, a data URL comes out."""
+    if not layout.sketch:
+        raise AskwiseError("this model was trained without sketches, and needs none; leave it out")
+    whole = PixelColumn("image", PIXELS, shape=(layout.height, layout.width, layout.channels))
+    pixels = whole.pixels(image)
+    return as_data_url(sketches(pixels[None])[0][..., None])
+
+
 def sketches(images: Array) -> Array:
     """The edges of each image (n, height, width, channels) as white lines on black, (n, height, width)."""
-    from skimage.feature import canny
+    try:
+        from skimage.feature import canny
+    except ImportError as error:
+        raise AskwiseError("sketches need scikit-image; install it: pip install 'askwise[image]'") from error
 
     grey = images.astype(np.float32).mean(3) / 255
     return np.stack([canny(image, sigma=1.0) for image in grey]).astype(np.uint8) * 255  # type: ignore[no-untyped-call]

@@ -50,17 +50,30 @@ class SoftSelection(EpisodeObjective):
     policy: SelectorPolicy
 
     def __init__(
-        self, policy: SelectorPolicy, task: Task, n_steps: int, temperature: float, rows_per_update: int | None = None
+        self,
+        policy: SelectorPolicy,
+        task: Task,
+        n_steps: int,
+        temperature: float,
+        rows_per_update: int | None = None,
+        learn_from: int | None = None,
     ) -> None:
         equal = policy.unit.new_ones(1).expand(policy.space.n_groups)
         super().__init__(policy, task, equal, n_steps, rows_per_update)
         self.temperature = temperature
+        self.learn_from = min(learn_from or n_steps, n_steps)
 
     def _episodes(self, rows: Rows, progress: Tensor) -> tuple[Tensor, ...]:
-        """Known sets before each question, then a random one (steps + 1, batch, groups)."""
+        """Known sets before each question that is learnt from, then a random one (steps + 1, batch, groups)."""
         del progress
         known, choice, asked = self._walk(rows, change=self._drawn)
-        return torch.cat([known[:-1], random_known(rows.available)[None]]), choice, asked
+        before = known[:-1]
+        if self.learn_from < self.n_steps:
+            # Some of each row's, at random: learning from a state costs several times what walking there did.
+            step = torch.rand(asked.shape, device=asked.device).argsort(0)[: self.learn_from]
+            before = before.gather(0, step[..., None].expand(-1, -1, before.shape[2]))
+            choice, asked = choice.gather(0, step), asked.gather(0, step)
+        return torch.cat([before, random_known(rows.available)[None]]), choice, asked
 
     def _drawn(self, step: Step) -> Step:
         """The same step with a group drawn by the softmax of the logits."""
@@ -70,8 +83,8 @@ class SoftSelection(EpisodeObjective):
         """Mean over the sets after each soft selection, nothing, and the random set."""
         assert rows.y is not None
         known, _, asked = states
-        before, nothing, scattered = known[:-1], known[:1], known[-1:]
-        sets = torch.cat([before + self._selected(rows, before, asked), nothing, scattered])
+        before, scattered = known[:-1], known[-1:]
+        sets = torch.cat([before + self._selected(rows, before, asked), torch.zeros_like(scattered), scattered])
         counted = torch.cat([asked.to(weight.dtype) * weight, weight.expand(2, -1)])
         mask = self.policy.mask(sets, rows.present).flatten(0, 1)
         outputs = self.policy(rows.x.repeat(len(sets), 1), mask, scores=False).outputs
@@ -93,12 +106,14 @@ class ArgmaxDirect(NeuralMethod):
     """What the classifier and the regressor share: settings, networks and the stages of training."""
 
     pretrain_epochs: int | None = None
+    learn_from: int | None = None
     # The published ones: five from 1 to 0.1, each the same share of the one before.
     temperatures: Sequence[float] = (1.0, 0.56, 0.32, 0.18, 0.1)
 
     def check_settings(self) -> None:
         super().check_settings()
         check_whole_or_none("pretrain_epochs", self.pretrain_epochs)
+        check_whole_or_none("learn_from", self.learn_from)
         check_numbers("temperatures", self.temperatures, above=0)
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
@@ -115,7 +130,7 @@ class ArgmaxDirect(NeuralMethod):
         for temperature in self.temperatures:
             # The last one's networks are used. Those that validate best at any temperature, as published, were up to
             # 2 points less accurate on CUBE: perhaps a predictor grown too sure hides what its selector learnt since.
-            objective = SoftSelection(policy, task, steps, float(temperature), joint.batch_size)
+            objective = SoftSelection(policy, task, steps, float(temperature), joint.batch_size, self.learn_from)
             training.stage(f"temperature {temperature:g}", objective, self.walked(joint, training))
         self.calibrate(policy, training, task)
 

@@ -202,7 +202,7 @@ class Method(BaseEstimator):
         digest = _digest(train, val)
         digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
         # Modules of the user's own start from weights that no setting tells.
-        digest.update(safetensors.torch.save({k: v.clone() for k, v in policy.state_dict().items()}))
+        digest.update(safetensors.torch.save({k: v.contiguous().clone() for k, v in policy.state_dict().items()}))
         checkpoint = Checkpoint(Path(self.checkpoint_dir), digest.hexdigest()[:16])
         checkpoint.tidy()
         return checkpoint

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from askwise.features import FeatureSpace
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.budgeted import affordable, paid_in_turn
-from askwise.methods.checks import check_numbers
+from askwise.methods.checks import check_numbers, check_whole_or_none
 from askwise.methods.static import OrderPolicy, StaticMethod
 from askwise.methods.table import TableMethod
 from askwise.networks.concrete import ConcreteSelector
@@ -46,9 +46,11 @@ class ConcreteAutoencoder(StaticMethod):
     """What the classifier and the regressor share: settings, and the selection at one temperature after another."""
 
     temperatures: Sequence[float] = (10.0, 1.8, 0.32, 0.056, 0.01)
+    selection_epochs: int | None = None
 
     def check_settings(self) -> None:
         super().check_settings()
+        check_whole_or_none("selection_epochs", self.selection_epochs)
         check_numbers("temperatures", self.temperatures, above=0)
 
     def order(self, policy: OrderPolicy, training: Training, task: Task) -> Tensor:
@@ -67,7 +69,8 @@ class ConcreteAutoencoder(StaticMethod):
             for temperature in self.temperatures:
                 draw = partial(selection.sets, temperature=float(temperature), prefixes=prefixes)
                 objective = MaskedPrediction(selection, task, draw)
-                training.stage(f"selection at {temperature:g}", objective, self.plan(training, SELECTION_UPDATES))
+                plan = self.plan(training, SELECTION_UPDATES, self.selection_epochs)
+                training.stage(f"selection at {temperature:g}", objective, plan)
         order = selector.order()
         del policy.selection
         return order
@@ -96,7 +99,8 @@ class ConcreteAutoencoderClassifier(ClassifierMethod, TableMethod, ConcreteAutoe
     many selectors as `max_steps`, and trains one predictor for all of them. A number selects as many groups as it pays
     for, and trains the predictor on these alone. Prices matter to a budget only: a price never changes the order.
     temperatures: of the selection, each until it no longer improves on the validation rows.
-    epochs: at each temperature, and for the predictor; all other settings are those of DimeClassifier.
+    epochs: at each temperature, unless selection_epochs says otherwise, and for the predictor; all other settings are
+    those of DimeClassifier.
     """
 
     registry_name = "concrete-autoencoder-classifier"

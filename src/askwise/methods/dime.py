@@ -18,6 +18,7 @@ from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
 from askwise.methods.table import TableMethod
 from askwise.networks.pair import Networks, SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
+from askwise.networks.prior_pair import PriorNetworks
 from askwise.policy import Belief, Policy
 from askwise.tasks import Task
 from askwise.training.episodes import EpisodeObjective
@@ -25,7 +26,6 @@ from askwise.training.loop import Training, evaluating, frozen
 from askwise.training.objectives import MaskedPrediction, RandomDraws, losses_as_used, random_step
 from askwise.training.update import aside
 
-JOINT_UPDATES = 1700
 # Where raw scores start. Most groups tell little: from 0, half the entropy, estimates take long to come down.
 FIRST_VALUE = -2.0
 
@@ -185,6 +185,8 @@ class Dime(NeuralMethod):
     """What DIME's classifier and regressor share: settings, networks and the stages of training."""
 
     scalings: ClassVar[tuple[str, ...]]
+    # Of joint training, where epochs are not given.
+    joint_updates: ClassVar[int] = 1700
 
     scaling: str = "positive"
     pretrain_epochs: int | None = None
@@ -210,18 +212,27 @@ class Dime(NeuralMethod):
         """Predictor and value network."""
         raise NotImplementedError
 
+    def value_epochs(self, pretrain_epochs: int) -> int:
+        """How long values learn from random sets, after a predictor that learnt for so long."""
+        return pretrain_epochs
+
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, DimePolicy)
         steps = self.steps(policy.space)
         costs = self.costs_of(policy, training)
         self.ready(policy, training)
         pretrain = self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs)
-        joint = self.plan(training, JOINT_UPDATES)
+        joint = self.plan(training, self.joint_updates)
 
+        # A prior that predictions do not train means nothing yet: first values learn from it.
+        networks, reads = policy.networks, policy.networks.reads_prior
+        networks.reads_prior = reads and not networks.stops_gradient
         training.stage("predictor", MaskedPrediction(policy, task), pretrain)
+        networks.reads_prior = reads
         with frozen(policy.networks.predictor_parts):
             # The squared error of single draws is mostly noise: which epoch has the lowest says little.
-            training.stage("value", ValueWarmUp(policy, task), replace(pretrain, keep_best=False, patience=None))
+            values = replace(pretrain, epochs=self.value_epochs(pretrain.epochs), keep_best=False, patience=None)
+            training.stage("value", ValueWarmUp(policy, task), values)
         objective = JointObjective(policy, task, costs, steps, self.epsilon, joint.batch_size, self.learn_from)
         training.stage("joint", objective, self.walked(joint, training))
         self.calibrate(policy, training, task)
@@ -234,9 +245,17 @@ class TableDime(TableMethod, Dime):
     share_trunk: bool = False
     predictor: nn.Module | None = None
     value: nn.Module | None = None
+    free_network: bool = False
+    stop_gradient: bool = True
 
     def check_settings(self) -> None:
         super().check_settings()
+        if self.free_network and (self.share_trunk or self.predictor is not None):
+            raise AskwiseError(
+                "free_network=True builds its own networks; leave out share_trunk=, predictor= and value="
+            )
+        if self.free_network and not self.free:
+            raise AskwiseError("free_network=True is for free columns, and there are none; name some with free=")
         if (self.predictor is None) != (self.value is None):
             raise AskwiseError("give both predictor= and value=, or neither")
         if self.predictor is not None and self.share_trunk:
@@ -251,6 +270,11 @@ class TableDime(TableMethod, Dime):
             own = SeparateNetworks(*copy.deepcopy((self.predictor, self.value)))
             _check_shapes(own, space, task)
             return own
+        if self.free_network:
+            sizes = self.hidden, self.layers, self.dropout or 0.0
+            with_prior = PriorNetworks(space, task.n_outputs, *sizes, self.stop_gradient)
+            nn.init.constant_(with_prior.value.head.bias, FIRST_VALUE)
+            return with_prior
         networks = self.pair(space, task, self.share_trunk)
         nn.init.constant_(networks.score_head.bias, FIRST_VALUE)
         return networks
@@ -270,7 +294,8 @@ class DimeClassifier(ClassifierMethod, TableDime):
     costs, groups, free: prices, panels of columns asked together, and columns known from the start. questions: texts,
     units, help and the order of choices, by the name of a column or group.
     max_steps: questions in a training episode, by default as many as there are groups, 32 at most.
-    hidden, layers, dropout, share_trunk: the networks, dropout by default less the more rows there are; predictor,
+    hidden, layers, dropout, share_trunk: the networks, dropout by default less the more rows there are. free_network:
+    free columns pass through a network of their own, which predictions train only with stop_gradient=False. predictor,
     value: modules (x, mask) -> outputs and (batch, n_groups) instead of them.
     scaling: "bounded" keeps estimates within 0 and the prediction's entropy; "positive" and "none" are for ablation.
     class_weights: "balanced" or a mapping of label to weight.

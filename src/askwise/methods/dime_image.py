@@ -2,27 +2,86 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
-from askwise.methods.dime import FIRST_VALUE, Dime
+from askwise.methods.dime import FIRST_VALUE, Dime, DimePolicy, JointObjective
 from askwise.methods.image import ImageMethod
+from askwise.networks.image_pair import ImageNetworks
 from askwise.networks.pair import Networks
+from askwise.policy import Policy
 from askwise.tasks import Task
+from askwise.training.loop import Training, frozen
+
+PRIOR_FOR = ("both", "predictor")
 
 
 @with_settings
 class ImageDime(ImageMethod, Dime):
     """What the classifier and the regressor of images share."""
 
+    # An episode of an image costs as much as many rows of a table.
+    joint_updates: ClassVar[int] = 500
+
     learn_from: int | None = 4
+    prior_for: str = "both"
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        if self.prior_for not in PRIOR_FOR:
+            raise AskwiseError(f"prior_for takes {' or '.join(map(repr, PRIOR_FOR))}, was given {self.prior_for!r}")
+        if self.prior_for == "predictor" and (self.stop_gradient or not self.share_backbone):
+            raise AskwiseError(
+                "prior_for='predictor' trains the prior by predictions alone, on the networks of a shared backbone: "
+                "give stop_gradient=False and share_backbone=True with it"
+            )
+
+    def value_epochs(self, pretrain_epochs: int) -> int:
+        # On what the backbone makes of an image already, the head alone learns.
+        return -(-pretrain_epochs // 5)
 
     def networks(self, space: FeatureSpace, task: Task) -> Networks:
-        return self.image_networks(space, task, FIRST_VALUE, self.drop_unknown)
+        networks = self.image_networks(space, task, FIRST_VALUE, self.drop_unknown)
+        if isinstance(networks, ImageNetworks):
+            networks.trunk.values_read_prior = self.prior_for == "both"
+        return networks
+
+    def train(self, policy: Policy, training: Training, task: Task) -> None:
+        if self.prior is None or self.prior_for == "both":
+            super().train(policy, training, task)
+            return
+        assert isinstance(policy, DimePolicy)
+        assert isinstance(policy.networks, ImageNetworks)
+        trunk, head = policy.networks.trunk, policy.networks.value_head
+        trunk.reads_prior = False
+        super().train(policy, training, task)
+        trunk.reads_prior = True
+        plan = self.plan(training, self.joint_updates)
+        steps, costs = self.steps(policy.space), self.costs_of(policy, training)
+        with frozen([trunk.backbone, head]):
+            objective = JointObjective(policy, task, costs, steps, 0.0, plan.batch_size, self.learn_from)
+            training.stage("prior", objective, self.walked(plan, training))
+        self.calibrate(policy, training, task)
 
 
 @with_settings
 class DimeImageClassifier(ClassifierMethod, ImageDime):
-    """Asks the patch of an image with the most information about its label per cost, and stops when a rule says so."""
+    """Asks the patch of an image with the most information about its label per cost, and stops when a rule says so.
+
+    patch: the side of the square patches, in pixels; costs: a price for each, by name (r1c1, r1c2, ...) or in order.
+    backbone: "small-cnn" or "small-vit", of our own, with their width `hidden` and depth `layers`; the name of a timm
+    model or a TimmBackbone, which may be pretrained; or a module from images (batch, 3, height, width) to a map (batch,
+    channels, rows, columns) or to tokens (batch, places, width). mean, std: of the pixels of each channel, from 0 to 1.
+    share_backbone: one for prediction and values, or one each. drop_unknown: a transformer leaves unknown patches out,
+    instead of seeing them grey. prior: "sketch" shows the edges of the whole image from the start, through a backbone
+    of their own; stop_gradient keeps predictions from training it; prior_for: "predictor" keeps it from the values, to
+    compare. augment: how images vary in training, some of "shift", "zoom" and "flip".
+    max_steps: patches in a training episode, 20 at most by default; learn_from: how many steps of each are learnt from.
+    pretrain_epochs, epochs, batch_size, learning_rate, weight_decay, patience, epsilon, scaling, class_weights, stop,
+    validation_fraction, checkpoint_dir, device: as in DimeClassifier.
+    """
 
     registry_name = "dime-image-classifier"
     scalings = ("bounded", "positive", "none")
@@ -32,7 +91,10 @@ class DimeImageClassifier(ClassifierMethod, ImageDime):
 
 @with_settings
 class DimeImageRegressor(RegressorMethod, ImageDime):
-    """Asks the patch of an image that is expected to reduce the variance of a number most per cost."""
+    """Asks the patch of an image that is expected to reduce the variance of a number most per cost.
+
+    The settings are those of DimeImageClassifier.
+    """
 
     registry_name = "dime-image-regressor"
     scalings = ("positive", "none")

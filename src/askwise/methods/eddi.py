@@ -27,6 +27,17 @@ LEAST, LEAST_RATIO = 1e-30, 2**-24 - 1
 NUMBERS_AT_ONCE = {"cpu": 2**19, "cuda": 2**26}
 
 
+def information(outputs: Tensor) -> Tensor:
+    """How much logits (cases, samples, classes) tell about a class: the mean divergence from their mean, (cases,)."""
+    # Samples last: torch works through many samples faster than through a few classes.
+    p = outputs.transpose(1, 2).contiguous().softmax(1)
+    mean = p.mean(2, keepdim=True)
+    apart = p - mean
+    # p log(p / mean) - (p - mean), whose second part adds up to 0: so written, what is little stays exact.
+    ratio = (apart / mean.clamp_min(LEAST)).clamp_min(LEAST_RATIO)
+    return (p * ratio.log1p() - apart).sum((1, 2)) / p.shape[2]
+
+
 class EddiNetworks(Networks):
     """A predictor, and a model of the inputs."""
 
@@ -147,13 +158,7 @@ class EddiPolicy(PairPolicy):
         """How much the outputs (pairs, samples, n_outputs) differ from their mean, (pairs,)."""
         if self.is_regression:
             return (outputs - outputs.mean(1, keepdim=True)).square().mean((1, 2))
-        # Samples last: torch works through many samples faster than through a few classes.
-        p = outputs.transpose(1, 2).contiguous().softmax(1)
-        mean = p.mean(2, keepdim=True)
-        apart = p - mean
-        # p log(p / mean) - (p - mean), whose second part adds up to 0: so written, what is little stays exact.
-        ratio = (apart / mean.clamp_min(LEAST)).clamp_min(LEAST_RATIO)
-        return (p * ratio.log1p() - apart).sum((1, 2)) / p.shape[2]
+        return information(outputs)
 
 
 class Imagining(RandomDraws):

@@ -18,6 +18,8 @@ class ArgmaxDirectImageClassifier(ClassifierMethod, ImageMethod, ArgmaxDirect):
 
     registry_name = "argmax-direct-image-classifier"
 
+    learn_from: int | None = 4
+
 
 @with_settings
 class ConcreteAutoencoderImageClassifier(ClassifierMethod, ImageMethod, ConcreteAutoencoder):

@@ -19,6 +19,7 @@ from askwise.methods.cwcf import CwcfClassifier
 from askwise.methods.dime import DimeClassifier, DimeRegressor
 from askwise.methods.dime_image import DimeImageClassifier, DimeImageRegressor
 from askwise.methods.eddi import EddiClassifier, EddiRegressor
+from askwise.methods.hard_attention import HardAttentionImageClassifier
 from askwise.methods.image_baselines import (
     AllFeaturesImageClassifier,
     ArgmaxDirectImageClassifier,
@@ -63,33 +64,61 @@ IMAGE_METHODS: dict[str, type[Method]] = {
     "dime-image-regressor": DimeImageRegressor,
     "argmax-direct-image-classifier": ArgmaxDirectImageClassifier,
     "concrete-autoencoder-image-classifier": ConcreteAutoencoderImageClassifier,
+    "hard-attention-image-classifier": HardAttentionImageClassifier,
     "random-order-image-classifier": RandomOrderImageClassifier,
     "all-features-image-classifier": AllFeaturesImageClassifier,
 }
 
+TABLE, IMAGE = "table", "image"
+# What each learns from has methods of its own.
+METHODS_OF: dict[str, dict[str, type[Method]]] = {TABLE: METHODS, IMAGE: IMAGE_METHODS}
 ENDINGS = {"classification": "-classifier", "regression": "-regressor"}
 
 
-def method_for(name: str, kind: str) -> type[Method]:
-    """The method of a short name, such as "dime", for a kind of task: "classification" or "regression"."""
-    found = METHODS.get(f"{name}{ENDINGS[kind]}")
+def method_for(name: str, kind: str, inputs: str = TABLE) -> type[Method]:
+    """The method of a short name, such as "dime", for a kind of task ("classification" or "regression").
+
+    inputs: what it learns from, "table" or "image".
+    """
+    found = METHODS_OF[inputs].get(name + _ending(kind, inputs))
     if found is not None:
         return found
-    names = names_for(kind)
-    if any(full.removesuffix(ending) == name for full in METHODS for ending in ENDINGS.values()):
-        why = predicts_otherwise(kind)
-        raise AskwiseError(f"the method {name!r} {why} predicted here; methods for that: {', '.join(names)}")
+    names = names_for(kind, inputs)
+    if name in short_names():
+        why = why_not(name, kind, inputs)
+        raise AskwiseError(f"the method {name!r} {why} here; methods for that: {', '.join(names)}")
     raise unknown_name("method", name, names)
 
 
-def predicts_otherwise(kind: str) -> str:
-    """Why a method that is not for this kind of task can't be used."""
-    return f"predicts {'classes, and a number is' if kind == 'regression' else 'a number, and classes are'}"
+def why_not(name: str, kind: str, inputs: str = TABLE) -> str:
+    """Why a method can't be used for this kind of task, or can't learn from this."""
+    if name in short_names(inputs):
+        return (
+            f"predicts {'classes, and a number is' if kind == 'regression' else 'a number, and classes are'} predicted"
+        )
+    return "learns from tables, and images are given" if inputs == IMAGE else "learns from images, and a table is given"
 
 
-def names_for(kind: str) -> list[str]:
+def names_for(kind: str, inputs: str = TABLE) -> list[str]:
     """The short names of the methods for a kind of task."""
-    return [name.removesuffix(ENDINGS[kind]) for name in METHODS if name.endswith(ENDINGS[kind])]
+    ending = _ending(kind, inputs)
+    return [name.removesuffix(ending) for name in METHODS_OF[inputs] if name.endswith(ending)]
+
+
+def short_name(name: str) -> str:
+    """A method's name without what tells its task, and what it learns from."""
+    for ending in ENDINGS.values():
+        name = name.removesuffix(f"-{IMAGE}{ending}").removesuffix(ending)
+    return name
+
+
+def short_names(*inputs: str) -> list[str]:
+    """The short names of all methods, or of those that learn from some inputs."""
+    return list(dict.fromkeys(short_name(name) for of in inputs or METHODS_OF for name in METHODS_OF[of]))
+
+
+def _ending(kind: str, inputs: str) -> str:
+    return f"-{IMAGE}{ENDINGS[kind]}" if inputs == IMAGE else ENDINGS[kind]
 
 
 def load(path: str | Path, **modules: nn.Module) -> Any:
@@ -115,7 +144,9 @@ def _estimator(path: str | Path, contents: bundle.Contents, modules: dict[str, n
                 raise AskwiseError(f"{path} was trained with a {key} of your own; give it again: load(path, {key}=...)")
             settings[key] = modules[key]
         elif isinstance(value, dict) and "timm" in value:
-            settings[key] = TimmBackbone(value["timm"], options=value["options"])
+            # Models saved before it was kept have none.
+            as_pretrained = value.get("as_pretrained", False)
+            settings[key] = TimmBackbone(value["timm"], options=value["options"], as_pretrained=as_pretrained)
         elif isinstance(value, dict) and set(value) == {"pairs"}:
             settings[key] = dict(value["pairs"])
         elif key == "stop" and value is not None:

@@ -64,11 +64,20 @@ class MapBackbone(Backbone):
 
 
 class TokenBackbone(Backbone):
-    """A vision transformer: its summary is what it would predict from, the map its tokens, one for each place."""
+    """A vision transformer: its summary is what it would predict from, the map its tokens, one for each place.
+
+    n_prefix: tokens that stand for no place, such as the class token; they come first. can_drop: whether it can be run
+    on some of its tokens only.
+    """
+
+    n_prefix = 0
+    can_drop = False
 
     def forward(self, images: Tensor) -> Features:
         tokens = _features(self.network, images)
-        return Features(self.summary(tokens), self._places(tokens).transpose(1, 2).reshape(len(tokens), -1, *self.grid))
+        return Features(
+            self.summary(tokens), self._places(tokens).transpose(1, 2).reshape(tokens.shape[0], -1, *self.grid)
+        )
 
     def summary(self, tokens: Tensor) -> Tensor:
         """What the network would predict from, (batch, width), as its own head takes it."""
@@ -79,17 +88,6 @@ class TokenBackbone(Backbone):
     def _places(self, tokens: Tensor) -> Tensor:
         return tokens[:, self.n_prefix :]
 
-    @property
-    def n_prefix(self) -> int:
-        """Tokens that stand for no place, such as the class token; they come first."""
-        return int(getattr(self.network, "num_prefix_tokens", 0))
-
-    @property
-    def can_drop(self) -> bool:
-        """Whether it can be run on some of its tokens only: it has a class token, and its parts are those of a ViT."""
-        parts = ("patch_embed", "_pos_embed", "norm_pre", "blocks", "norm", "forward_head")
-        return self.n_prefix > 0 and all(hasattr(self.network, part) for part in parts)
-
     def of_some(self, images: Tensor, kept: Tensor, there: Tensor) -> tuple[Tensor, Tensor]:
         """Tokens (batch, prefix + kept, width) of some places alone, and which of them exist.
 
@@ -99,7 +97,7 @@ class TokenBackbone(Backbone):
         tokens = network._pos_embed(network.patch_embed(images))
         place = kept[..., None].expand(-1, -1, tokens.shape[2])
         tokens = torch.cat([tokens[:, : self.n_prefix], self._places(tokens).gather(1, place)], 1)
-        exists = torch.cat([there.new_ones(len(there), self.n_prefix), there], 1)
+        exists = torch.cat([there.new_ones(there.shape[0], self.n_prefix), there], 1)
         tokens = network.norm_pre(tokens)
         for block in network.blocks:
             tokens = block(tokens, attn_mask=exists[:, None, None, :])
@@ -131,18 +129,45 @@ def brought_into_form(network: nn.Module, layout: PatchLayout) -> Backbone:
         raise AskwiseError(
             f"the backbone {type(network).__name__} failed on images of shape {tuple(images.shape)}: {error}"
         ) from error
-    network.train(training)
-    if found.ndim == 4:
-        width = getattr(network, "num_features", None)
-        last = getattr(network, "output_fmt", None) == "NHWC" or (width == found.shape[3] != found.shape[1])
-        rows, columns = found.shape[1:3] if last else found.shape[2:4]
-        return MapBackbone(network, found.shape[3 if last else 1], rows, columns, last)
-    places = found.shape[1] - int(getattr(network, "num_prefix_tokens", 0))
-    rows, columns = _grid(network, layout, places)
-    backbone = TokenBackbone(network, 0, found.shape[2], rows, columns)
     with torch.no_grad():
-        backbone.width = backbone.summary(found).shape[1]
+        backbone = _of_map(network, found) if found.ndim == 4 else _of_tokens(network, found, images, layout)
+    network.train(training)
     return backbone
+
+
+def _of_map(network: nn.Module, found: Tensor) -> MapBackbone:
+    width = getattr(network, "num_features", None)
+    last = getattr(network, "output_fmt", None) == "NHWC" or (width == found.shape[3] != found.shape[1])
+    rows, columns = found.shape[1:3] if last else found.shape[2:4]
+    return MapBackbone(network, found.shape[3 if last else 1], rows, columns, last)
+
+
+def _of_tokens(network: nn.Module, found: Tensor, images: Tensor, layout: PatchLayout) -> TokenBackbone:
+    # Some have a class token, and don't tell how many tokens stand for no place.
+    n_prefix = int(getattr(network, "num_prefix_tokens", getattr(network, "cls_token", None) is not None))
+    rows, columns = _grid(network, layout, found.shape[1] - n_prefix)
+    backbone = TokenBackbone(network, 0, found.shape[2], rows, columns)
+    backbone.n_prefix = n_prefix
+    backbone.width = backbone.summary(found).shape[1]
+    backbone.can_drop = _can_drop(backbone, found, images)
+    return backbone
+
+
+def _can_drop(backbone: TokenBackbone, found: Tensor, images: Tensor) -> bool:
+    """Whether it predicts from its class token, and gives the same when it is run in parts with all tokens kept."""
+    parts = ("patch_embed", "_pos_embed", "norm_pre", "blocks", "norm", "forward_head")
+    network = backbone.network
+    pools = getattr(network, "global_pool", "token") != "token"
+    if not backbone.n_prefix or pools or not all(hasattr(network, part) for part in parts):
+        return False
+    n = backbone.grid[0] * backbone.grid[1]
+    all_places = torch.arange(n).expand(len(images), n)
+    try:
+        tokens, _ = backbone.of_some(images, all_places, torch.ones_like(all_places, dtype=torch.bool))
+    # Whatever goes wrong in a network of another make: it can't.
+    except Exception:
+        return False
+    return tokens.shape == found.shape and torch.allclose(tokens, found, atol=1e-4)
 
 
 def _grid(network: nn.Module, layout: PatchLayout, places: int) -> tuple[int, int]:
@@ -163,45 +188,87 @@ class TimmBackbone:
 
     pretrained: with the weights that timm downloads; weights: with those of a file. options: other arguments of
     `timm.create_model`, as output_stride=8. A transformer is made for the size of the images and, where it is not
-    pretrained, for their patches.
+    pretrained, for their patches. as_pretrained: made as one with weights is, which come later, from a model file.
     """
 
     name: str
     pretrained: bool = False
     weights: str | Path | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    as_pretrained: bool = False
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has weights of its own to begin with."""
+        return self.pretrained or self.weights is not None
 
     def build(self, layout: PatchLayout) -> nn.Module:
+        self.check()
+        timm, given = _timm(), dict(self.options)
+        if self.weights is not None:
+            # Some load only the files of the framework they come from, unless told otherwise.
+            foreign = Path(self.weights).suffix == ".npz"
+            given["pretrained_cfg_overlay"] = {"file": str(self.weights), "custom_load": foreign}
+        # Transformers are made for one size; convolutions take any.
+        sizes: list[dict[str, Any]] = [{"img_size": (layout.height, layout.width)}, {}]
+        if not (self.begun or self.as_pretrained):
+            sizes.insert(0, {"img_size": (layout.height, layout.width), "patch_size": layout.patch})
+        failed: Exception | None = None
+        for size in sizes:
+            try:
+                network = timm.create_model(self.name, pretrained=self.begun, num_classes=0, **(size | given))
+            except (TypeError, ValueError, AssertionError) as error:
+                failed = error
+                continue
+            # No connection, a file of something else, and whatever else comes with weights.
+            except Exception as error:
+                failed = error
+                break
+            # Where patches are joined from layer to layer, those it begins with are smaller than those it sees.
+            if "patch_size" not in size or _reduction(network) == layout.patch:
+                self._check_begun(network)
+                return network
+        raise AskwiseError(f"timm can't make {self.name!r} with {dict(self.options)}: {failed}") from failed
+
+    def check(self) -> None:
+        """Raise a clear error where timm has no such model or can't be loaded, or the weights are not there."""
         timm = _timm()
         if not timm.is_model(self.name.partition(".")[0]):
             raise unknown_name("backbone", self.name, [*OWN, *timm.list_models()])
-        given = dict(self.options)
-        begun = self.pretrained or self.weights is not None
-        if self.weights is not None:
-            if not Path(self.weights).is_file():
-                raise AskwiseError(f"there is no file of weights {self.weights}")
-            given["pretrained_cfg_overlay"] = {"file": str(self.weights)}
-        # Transformers are made for one size; convolutions take any.
-        sizes: list[dict[str, Any]] = [{"img_size": (layout.height, layout.width)}, {}]
-        if not begun:
-            sizes.insert(0, {"img_size": (layout.height, layout.width), "patch_size": layout.patch})
-        for size in sizes:
-            try:
-                return timm.create_model(self.name, pretrained=begun, num_classes=0, **(size | given))
-            except TypeError as error:
-                failed = error
-        raise AskwiseError(f"timm can't make {self.name!r} with {dict(self.options)}: {failed}")
+        if self.weights is not None and not Path(self.weights).is_file():
+            raise AskwiseError(f"there is no file of weights {self.weights}")
+
+    def _check_begun(self, network: nn.Module) -> None:
+        """Raise where a file has no weights of this network: timm leaves what does not fit out, and says nothing."""
+        if self.weights is None or Path(self.weights).suffix == ".npz":
+            return
+        from timm.models import load_state_dict
+
+        held = [part for part in load_state_dict(str(self.weights)).values() if isinstance(part, Tensor)]
+        telling = [part for part in network.state_dict().values() if part.numel() > 1 and part.float().std() > 0]
+        if not any(mine.shape == part.shape and torch.equal(mine, part.to(mine)) for mine in telling for part in held):
+            raise AskwiseError(f"the file {self.weights} has no weights of {self.name!r}")
 
     def normalisation(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Mean and standard deviation of the pixels that it was trained on."""
-        if not (self.pretrained or self.weights is not None):
+        if not (self.begun or self.as_pretrained):
             return MEAN, STD
         facts = _timm().get_pretrained_cfg(self.name)
         return (tuple(facts.mean), tuple(facts.std)) if facts is not None else (MEAN, STD)
 
     def plain(self) -> dict[str, Any]:
         """What a model file keeps: the weights are in the file itself."""
-        return {"timm": self.name, "options": dict(self.options)}
+        return {
+            "timm": self.name,
+            "options": dict(self.options),
+            "as_pretrained": self.begun or self.as_pretrained,
+        }
+
+
+def _reduction(network: Any) -> int | None:
+    """How many pixels a side each place of the features stands for, where timm tells."""
+    told = getattr(network, "feature_info", None)
+    return int(told[-1]["reduction"]) if told else None
 
 
 def _timm() -> Any:

@@ -24,7 +24,8 @@ class Seen(NamedTuple):
     """What a trunk makes of what is known: a summary (batch, width), and what values are made of.
 
     Either a map (batch, channels, rows, columns), or tokens (batch, length, width) of the known patches and which of
-    them exist (batch, length). prior (batch, width): of the sketch, where there is one.
+    them exist (batch, length). prior (batch, width): of the sketch, where there is one; that which values are made of
+    is 0 where they are to know nothing of it.
     """
 
     summary: Tensor
@@ -32,6 +33,7 @@ class Seen(NamedTuple):
     tokens: Tensor | None = None
     exists: Tensor | None = None
     prior: Tensor | None = None
+    prior_of_values: Tensor | None = None
 
 
 class Trunk(nn.Module):
@@ -44,6 +46,9 @@ class Trunk(nn.Module):
         self.pixels = pixels
         self.backbone = backbone
         self.prior = prior
+        self.reads_prior = True
+        # To compare with a prior that values know nothing of.
+        self.values_read_prior = True
 
     @property
     def prior_width(self) -> int:
@@ -52,10 +57,14 @@ class Trunk(nn.Module):
     def forward(self, x: Tensor, mask: Tensor, most: int | None = None) -> Seen:
         del most
         found = self.backbone(self.pixels.photo(x, mask))
-        return Seen(found.summary, map=found.map, prior=self._prior(x, mask))
+        return self._with_prior(Seen(found.summary, map=found.map), x, mask)
 
-    def _prior(self, x: Tensor, mask: Tensor) -> Tensor | None:
-        return None if self.prior is None else self.prior(self.pixels.sketch(x, mask)).summary
+    def _with_prior(self, seen: Seen, x: Tensor, mask: Tensor) -> Seen:
+        if self.prior is None:
+            return seen
+        nothing = seen.summary.new_zeros(x.shape[0], self.prior.width)
+        prior = self.prior(self.pixels.sketch(x, mask)).summary if self.reads_prior else nothing
+        return seen._replace(prior=prior, prior_of_values=prior if self.values_read_prior else nothing)
 
 
 class DroppingTrunk(Trunk):
@@ -73,10 +82,13 @@ class DroppingTrunk(Trunk):
         known = mask[:, :n_patches].bool()
         if most is None:
             most = n_patches if x.is_cuda or torch.compiler.is_compiling() else int(known.sum(1).max())
-        order = known.to(torch.uint8).sort(dim=1, descending=True, stable=True)
-        kept, there = order.indices[:, :most], order.values[:, :most].bool()
+        if most >= n_patches:
+            kept, there = torch.arange(n_patches, device=x.device).expand(x.shape[0], -1), known
+        else:
+            order = known.to(torch.uint8).sort(dim=1, descending=True, stable=True)
+            kept, there = order.indices[:, :most], order.values[:, :most].bool()
         tokens, exists = self.backbone.of_some(self.pixels.photo(x, mask), kept, there)
-        return Seen(self.backbone.summary(tokens), tokens=tokens, exists=exists, prior=self._prior(x, mask))
+        return self._with_prior(Seen(self.backbone.summary(tokens), tokens=tokens, exists=exists), x, mask)
 
 
 class PredictorHead(nn.Module):
@@ -86,6 +98,9 @@ class PredictorHead(nn.Module):
         super().__init__()
         self.stop_gradient = stop_gradient
         self.linear = nn.Linear(trunk.backbone.width + trunk.prior_width, n_outputs)
+        # Of a prior that it has no part in training, a prediction makes nothing until it has learnt to.
+        if stop_gradient:
+            nn.init.zeros_(self.linear.weight[:, trunk.backbone.width :])
 
     def forward(self, seen: Seen) -> Tensor:
         if seen.prior is None:
@@ -123,8 +138,8 @@ class MapValues(nn.Module):
     def forward(self, seen: Seen) -> Tensor:
         assert seen.map is not None
         found = seen.map
-        if seen.prior is not None:
-            found = torch.cat([found, seen.prior[:, :, None, None].expand(-1, -1, *found.shape[2:])], 1)
+        if seen.prior_of_values is not None:
+            found = torch.cat([found, seen.prior_of_values[:, :, None, None].expand(-1, -1, *found.shape[2:])], 1)
         return self.linear(self.to_grid(found).flatten(2).transpose(1, 2))[..., 0]
 
 
@@ -145,11 +160,11 @@ class QueryValues(nn.Module):
     def forward(self, seen: Seen) -> Tensor:
         assert seen.tokens is not None
         assert seen.exists is not None
-        asking = self.queries.expand(len(seen.tokens), -1, -1)
+        asking = self.queries.expand(seen.tokens.shape[0], -1, -1)
         found = asking + self.attn(self.norm1(asking), seen.tokens, seen.exists[:, None, None, :])
         found = found + self.mlp(self.norm2(found))
-        if seen.prior is not None:
-            found = torch.cat([found, seen.prior[:, None].expand(-1, found.shape[1], -1)], 2)
+        if seen.prior_of_values is not None:
+            found = torch.cat([found, seen.prior_of_values[:, None].expand(-1, found.shape[1], -1)], 2)
         return self.linear(found)[..., 0]
 
 
@@ -200,6 +215,15 @@ class ImageNetworks(Networks):
         self.predictor_head = predictor_head
         self.value_head = value_head
         self.counts_known = trunk.drops
+        self.stops_gradient = trunk.prior is not None and predictor_head.stop_gradient
+
+    @property
+    def reads_prior(self) -> bool:
+        return self.trunk.reads_prior
+
+    @reads_prior.setter
+    def reads_prior(self, reads: bool) -> None:
+        self.trunk.reads_prior = reads
 
     @property
     def predictor_parts(self) -> list[nn.Module]:

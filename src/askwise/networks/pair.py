@@ -15,9 +15,12 @@ class Networks(nn.Module):
     hides: takes x as it is, and hides what is unknown itself. is_noisy: learns under noise, such as dropout, that is
     not there when it is used. counts_known: takes `most`, for each part of a batch its number of rows and the most
     groups that any of them knows, and is quicker for it. rounding: how many times rougher float32 is than in a small
-    perceptron.
+    perceptron. stops_gradient: what is known from the start passes through a network of its own, which predictions do
+    not train; reads_prior: whether that is read at all.
     """
 
+    stops_gradient: bool = False
+    reads_prior: bool = True
     hides: bool = False
     is_noisy: bool = True
     counts_known: bool = False

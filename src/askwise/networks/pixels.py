@@ -32,7 +32,7 @@ class Pixels(nn.Module):
 
     def photo(self, x: Tensor, mask: Tensor) -> Tensor:
         """Images (batch, 3, height, width) of entries (batch, entries) and a mask (batch, columns)."""
-        layout, n = self.layout, len(x)
+        layout, n = self.layout, x.shape[0]
         (rows, columns), p = layout.grid, layout.patch
         blocks = x[:, : layout.n_pixels].reshape(n, layout.channels, rows, p, columns, p).to(self.scale.dtype)
         known = mask[:, : layout.n_patches].reshape(n, 1, rows, 1, columns, 1).to(blocks.dtype)
@@ -42,5 +42,5 @@ class Pixels(nn.Module):
     def sketch(self, x: Tensor, mask: Tensor) -> Tensor:
         """Sketches (batch, 3, height, width), white lines 1; 0 where there is none."""
         layout = self.layout
-        lines = x[:, layout.n_pixels :].reshape(len(x), 1, layout.height, layout.width).to(self.scale.dtype) / 255
+        lines = x[:, layout.n_pixels :].reshape(x.shape[0], 1, layout.height, layout.width).to(self.scale.dtype) / 255
         return (lines * mask[:, -1:, None, None].to(lines.dtype)).expand(-1, SEEN_CHANNELS, -1, -1)

@@ -66,7 +66,7 @@ class SmallVit(nn.Module):
         return self.proj(images).flatten(2).transpose(1, 2)
 
     def _pos_embed(self, tokens: Tensor) -> Tensor:
-        return torch.cat([self.cls_token.expand(len(tokens), -1, -1), tokens], 1) + self.pos_embed
+        return torch.cat([self.cls_token.expand(tokens.shape[0], -1, -1), tokens], 1) + self.pos_embed
 
     def forward_features(self, images: Tensor) -> Tensor:
         return self.norm(self.blocks(self.norm_pre(self._pos_embed(self.patch_embed(images)))))

@@ -141,6 +141,11 @@ def _add_models(app: FastAPI, catalogue: Catalogue, limits: Limits) -> None:
             raise Refusal(f"the batch has {len(cases.rows)} rows; at most {limits.rows} are taken at once (--max-rows)")
         return await asyncio.to_thread(_batch, served, cases)
 
+    @app.post("/v1/models/{name}/sketch", response_model=bodies.Sketch, tags=["stateless"], summary="Sketch an image")
+    async def sketch(name: str, whole: bodies.Whole) -> Response:
+        """The edges of a whole image, for a model that takes them for nothing; nothing is kept."""
+        return reply(await asyncio.to_thread(catalogue.find(name).sketch, whole.image))
+
 
 def _add_sessions(app: FastAPI, catalogue: Catalogue, kept: KeptSessions | None) -> None:
     def keeping() -> KeptSessions:

@@ -7,6 +7,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 ANSWERS = {"age": 63, "exercise test": {"max HR": 150, "exerc ind ang": None}}
+# One white pixel.
+PICTURE = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsUiCrgAAAABJRU5ErkJggg=="
+)
 STOP = (
     "When to stop: budget=N, confidence=NATS, penalty=N or average-cost=N, joined by |, which stops when any of them "
     "says so. Without it, the rule that the model was trained with, else everything is asked."
@@ -37,8 +41,9 @@ class Known(Given):
     answers: dict[str, Any] = Field(
         default_factory=dict,
         max_length=MOST_NAMES,
-        description="Values by column, or by question; a question of several columns takes an object. null: it can't "
-        "be had.",
+        description="Values by column, or by question; a question of several columns takes an object. A patch of an "
+        "image takes a data URL of a picture, or its pixels as lists of lines of whole numbers from 0 to 255. null: it "
+        "can't be had.",
         examples=[ANSWERS],
     )
     declined: Annotated[list[str], FailFast()] = Field(
@@ -81,6 +86,14 @@ class Tell(Given):
     revision: Revision = None
 
 
+class Whole(Given):
+    """A whole image, for its sketch."""
+
+    image: Any = Field(
+        description="A data URL of a picture at the model's size, or its pixels as lists.", examples=[PICTURE]
+    )
+
+
 class Decline(Given):
     """A question that can't be had."""
 
@@ -94,7 +107,9 @@ class Change(Given):
     revision: Revision = None
 
 
-REQUEST_KEYS = tuple(dict.fromkeys(key for body in (Case, Batch, Tell, Decline, Change) for key in body.model_fields))
+REQUEST_KEYS = tuple(
+    dict.fromkeys(key for body in (Case, Batch, Tell, Decline, Change, Whole) for key in body.model_fields)
+)
 
 
 class Input(BaseModel):
@@ -104,11 +119,12 @@ class Input(BaseModel):
     text: str
     help: str
     unit: str
-    kind: str = Field(description="number, boolean or category")
+    kind: str = Field(description="number, boolean, category or pixels")
     choices: list[str] | None
     low: float | None = Field(description="The least value seen in training; others are allowed.")
     high: float | None
     whole: bool | None
+    shape: list[int] | None = Field(description="Of pixels: height, width, channels.")
 
 
 class QuestionFacts(BaseModel):
@@ -181,6 +197,12 @@ class SessionState(Begun, Reply):
     asked: list[str] = Field(description="Questions answered so far, in order.")
 
 
+class Sketch(BaseModel):
+    """The edges of an image; where the model takes it, it is free."""
+
+    sketch: str = Field(description="A data URL of a PNG, as an answer to the free column `sketch` takes it.")
+
+
 class BatchReply(BaseModel):
     """A reply for each row, in the same order."""
 
@@ -203,6 +225,18 @@ class Models(BaseModel):
     models: list[ModelEntry]
 
 
+class ImageFacts(BaseModel):
+    """How images are cut into patches, which are the questions line by line."""
+
+    height: int = Field(description="In pixels, as all of these but `rows` and `columns`.")
+    width: int
+    channels: int = Field(description="3: red, green, blue. 1: grey.")
+    patch: int = Field(description="The side of a patch.")
+    rows: int = Field(description="Patches from top to bottom; the one in row 2, column 3 is called r2c3.")
+    columns: int
+    sketch: bool = Field(description="Whether it takes a sketch of the image, which is free: POST .../sketch makes it.")
+
+
 class ModelFacts(BaseModel):
     """All about a model: its questions, what it costs to be right, how it was trained."""
 
@@ -211,6 +245,7 @@ class ModelFacts(BaseModel):
     method: str
     task: dict[str, Any]
     target: str | None
+    image: ImageFacts | None = Field(description="Of a model of images; null where it is of tables.")
     questions: list[QuestionFacts]
     free: list[Input] = Field(description="Columns that are never asked for; answer them where they are known.")
     frontier: list[dict[str, float | None]] = Field(

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from askwise.acquisition import StoppingRule
+from askwise.data.images import ImageSchema, sketch_of
 from askwise.description import model_facts
 from askwise.errors import AskwiseError, AskwiseWarning, listed
 from askwise.methods.registry import load
 from askwise.model import Model
 from askwise.replies import session_facts
-from askwise.service.refusals import NotFound
+from askwise.service.refusals import NotFound, Refusal
 from askwise.session import Session
 from askwise.stopping import least_value, parse_rule
 
@@ -83,6 +84,12 @@ class Served:
 
     def session(self, terms: Terms, answers: Mapping[str, Any], declined: Iterable[str]) -> Session:
         return Session.from_answers(self.model, answers, declined, terms.rule, terms.costs)
+
+    def sketch(self, image: Any) -> dict[str, Any]:
+        """The sketch of a whole image, as the model was trained with them."""
+        if not isinstance(self.model.schema, ImageSchema):
+            raise Refusal(f"the model {self.name!r} is of tables, and there is no sketch of those")
+        return {"sketch": _naming("image", sketch_of, self.model.schema.layout, image)}
 
 
 def _naming(part: str, read: Callable[..., Result], *given: Any) -> Result:

@@ -90,6 +90,11 @@ class Update:
         self.done.fill_(n_done)
         for group in self.optimiser.param_groups:
             group["lr"] = self.rate
+        # The step reads the memory of weights and of its state alike; files hold a state channels first.
+        for weight, state in self.optimiser.state.items():
+            for name, value in state.items():
+                if value.shape == weight.shape:
+                    state[name] = torch.empty_like(weight).copy_(value)
 
     def __call__(self, rows: Rows, weight: Tensor) -> None:
         progress = self.done / self.n_batches

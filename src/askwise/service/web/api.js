@@ -2,6 +2,9 @@
 
 const KEY = "askwise-token";
 const PATIENCE = 30000;
+/** What goes in one request: rows, and characters of them, well below what a server takes. */
+const MOST_ROWS = 50;
+const MOST_TEXT = 500000;
 let token = remembered();
 
 /** Refused by the API: `message` says what was given, what is allowed and what to do. */
@@ -73,13 +76,32 @@ export const listModels = async () => (await send("v1/models")).models;
 
 export const readModel = (model) => send(at(model));
 
+/** The sketch of a whole image, both as data URLs. */
+export const sketchOf = async (model, image) => (await send(`${at(model)}/sketch`, { image })).sketch;
+
+/** Rows in parts, each as long as one request may be. */
+function inParts(rows) {
+  const parts = [];
+  let size = Infinity;
+  for (const row of rows) {
+    const more = JSON.stringify(row).length;
+    const isFull = size + more > MOST_TEXT || parts[parts.length - 1].length === MOST_ROWS;
+    if (isFull) parts.push([]);
+    size = isFull ? more : size + more;
+    parts[parts.length - 1].push(row);
+  }
+  return parts;
+}
+
 /** One reply for each of the rows, all under the same terms. */
 export async function ask(model, rows, terms, signal) {
   const one = (row) => send(`${at(model)}/next`, { ...row, ...terms }, signal);
-  if (rows.length === 1) return [await one(rows[0])];
   const replies = [];
-  for (let i = 0; i < rows.length; i += 50) {
-    const some = rows.slice(i, i + 50);
+  for (const some of inParts(rows)) {
+    if (some.length === 1) {
+      replies.push(await one(some[0]));
+      continue;
+    }
     try {
       replies.push(...(await send(`${at(model)}/batch`, { rows: some, ...terms }, signal)).rows);
     } catch (error) {

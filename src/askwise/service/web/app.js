@@ -1,12 +1,14 @@
 // The page: starts, draws all parts from one conversation, and carries out what people do.
 
-import { Refused, Unreachable, hasToken, listModels, readModel, useToken } from "./api.js";
+import { Refused, Unreachable, hasToken, listModels, readModel, sketchOf, useToken } from "./api.js";
 import { Conversation } from "./conversation.js";
 import { byId, h } from "./dom.js";
 import { money, num, sentence, textOf } from "./format.js";
 import { KnownView } from "./known.js";
 import { decode, write } from "./link.js";
+import { LookView } from "./look.js";
 import { announce, hush, tell } from "./messages.js";
+import { Unreadable, readPhoto } from "./photo.js";
 import { needsTrainedPrices, startRule, underOtherPrices } from "./points.js";
 import { PredictionView, predictionText } from "./prediction.js";
 import { QuestionView } from "./question.js";
@@ -15,6 +17,9 @@ import { RuleView } from "./rule.js";
 import { SaidView } from "./said.js";
 import { updateStats } from "./stats.js";
 import { startTheme } from "./theme.js";
+
+/** How long a patch is seen at least, when one is revealed after the other. */
+const GLANCE = 140;
 
 /** @type {Conversation|null} */
 let conversation = null;
@@ -90,14 +95,109 @@ const actions = {
     const { facts, state } = conversation;
     begin(facts, { ...state, said: [], known: {} }, { push: true, focus: true });
   },
+
+  /** The same photo from the beginning. */
+  again() {
+    const { facts, state, photo } = conversation;
+    begin(facts, { ...state, said: [], known: {} }, { push: true, focus: true, photo });
+  },
+
+  /** Take patches from a photo: a new case, unless it is the very photo that the patches so far are from. */
+  async usePhoto(file) {
+    const current = conversation;
+    const { facts, state } = current;
+    question.complain("");
+    let photo;
+    try {
+      photo = await readPhoto(file, facts.image);
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      question.complain(error.message);
+      return;
+    }
+    if (current !== conversation) return;
+    const seen = state.said.filter(({ values }) => values !== null);
+    const isThis = seen.every(({ name, values }) => photo.patch(name) === values[name]);
+    if (isThis && (seen.length > 0 || Object.keys(state.known).length === 0)) {
+      current.photo = photo;
+      draw();
+      question.focus();
+      announce(`The photo is there. ${nextNow()}`);
+    } else {
+      await begin(facts, { ...state, said: [], known: {} }, { push: true, focus: true, photo });
+    }
+  },
+
+  look(name) {
+    conversation.revealing = null;
+    lookAt(name);
+  },
+
+  /** Look at what is asked, patch after patch, until the rule stops; where that is under way, pause it. */
+  async reveal() {
+    const current = conversation;
+    const run = current.revealing ? null : {};
+    current.revealing = run;
+    draw();
+    if (run === null) return;
+    while (current === conversation && current.revealing === run && current.now.question !== null) {
+      const glance = new Promise((resolve) => setTimeout(resolve, GLANCE));
+      if (!(await lookAt(current.now.question.name))) break;
+      await glance;
+    }
+    if (current.revealing === run) current.revealing = null;
+    if (current === conversation) settled();
+  },
+
+  async sketch() {
+    const { facts, photo } = conversation;
+    const current = conversation;
+    question.complain("");
+    busy(true);
+    try {
+      const sketch = await sketchOf(facts.name, photo.whole());
+      if (current === conversation) takeSketch({ sketch }, "The sketch is there.");
+    } catch (error) {
+      if (current === conversation) failed(error, question, actions.sketch);
+    } finally {
+      if (current === conversation) busy(false);
+    }
+  },
+
+  dropSketch() {
+    conversation.withoutSketch = true;
+    takeSketch({}, "The sketch was taken away.");
+  },
+
+  skipSketch() {
+    conversation.withoutSketch = true;
+    draw();
+    question.focus();
+  },
 };
 
-const question = new QuestionView(actions);
+const form = new QuestionView(actions);
+const look = new LookView(actions);
+/** Whatever asks: a form, or a photo. */
+let question = form;
 const knownView = new KnownView(actions);
 const ranking = new RankingView(actions);
 const rule = new RuleView(actions);
 const prediction = new PredictionView();
 const said = new SaidView(actions);
+
+const lookAt = (name) => say({ name, values: Object.fromEntries([[name, conversation.photo.patch(name)]]) });
+
+function takeSketch(known, words) {
+  attempt(question, "known", (state) => ({ ...state, known }), () => announce(`${words} ${predictionNow()}`));
+}
+
+/** After many patches in a row: the address and a screen reader are told only now. */
+function settled() {
+  write(conversation.state);
+  draw();
+  announce(`${nextNow()} ${predictionNow()}`);
+}
 
 /** Add an answer, or a refusal, to what was said when it was given: a second click finds that this has passed. */
 function say(what) {
@@ -105,7 +205,8 @@ function say(what) {
   const at = new Date().toISOString();
   const before = conversation.now;
   const make = (state) => (state.said.length === step ? { ...state, said: [...state.said, { ...what, at }] } : null);
-  attempt(question, `say ${step}`, make, (moved) => {
+  return attempt(question, `say ${step}`, make, (moved) => {
+    if (conversation.revealing) return;
     // Somebody may have picked the next question meanwhile, and be typing.
     if (moved) question.focus();
     announce(`${nextNow()} ${predictionNow()}${remarksSince(before)}`);
@@ -136,23 +237,30 @@ function nextNow() {
   const { shown, now } = conversation;
   if (shown === null) return `Time to stop. ${sentence(now.why ?? "")}`;
   const cost = now.ranking.find((candidate) => candidate.name === shown.name).cost;
-  return `Next question: ${sentence(textOf(shown))} Price ${money(cost)}.`;
+  const next = conversation.facts.image ? "Look next" : "Next question";
+  return `${next}: ${sentence(textOf(shown))} Price ${money(cost)}.`;
 }
 
-/** Make a change and draw what comes of it; a refusal is shown in its place, and nothing has changed. */
+/**
+ * Make a change and draw what comes of it; a refusal is shown in its place, and nothing has changed.
+ * @returns {Promise<boolean>} whether something has changed
+ */
 async function attempt(place, kind, make, then) {
   const current = conversation;
   const again = () => attempt(place, kind, make, then);
   try {
     place.complain("");
-    if (!(await current.change(kind, make))) return;
+    if (!(await current.change(kind, make))) return false;
   } catch (error) {
+    current.revealing = null;
     if (current === conversation) failed(error, place, again);
-    return;
+    return false;
   }
   hush("network");
-  write(current.state);
+  // Browsers allow only so many changes of the address in a while.
+  if (!current.revealing) write(current.state);
   then(draw());
+  return true;
 }
 
 function failed(error, place, again) {
@@ -195,6 +303,7 @@ function busy(is) {
 /** @returns {boolean} whether another question is shown now */
 function draw() {
   byId("page").hidden = false;
+  question = conversation.facts.image ? look : form;
   const moved = question.update(conversation);
   knownView.update(conversation);
   prediction.update(conversation);
@@ -218,10 +327,11 @@ function drawTitle(facts) {
 }
 
 /** Begin a conversation about a state. Where the API refuses a link's answers, begin afresh. */
-async function begin(facts, state, { push = false, focus = false, fromLink = false } = {}) {
+async function begin(facts, state, { push = false, focus = false, fromLink = false, photo = null } = {}) {
   const mine = ++beginnings;
   const next = new Conversation(facts, state, (is) => mine === beginnings && busy(is));
-  const again = () => begin(facts, state, { push, focus, fromLink });
+  next.photo = photo;
+  const again = () => begin(facts, state, { push, focus, fromLink, photo });
   try {
     await next.change("begin", (same) => same);
   } catch (error) {

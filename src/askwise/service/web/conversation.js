@@ -36,6 +36,12 @@ export class Conversation {
     this.chosen = null;
     /** Whether to go on where the rule says stop. */
     this.goesOn = false;
+    /** Of an image model: where patches are taken from. It never leaves the browser. @type {any} */
+    this.photo = null;
+    /** Of patches that are looked at one after the other, until the rule stops or somebody pauses it: this run. */
+    this.revealing = null;
+    /** Whether somebody goes on without the sketch that the model takes. */
+    this.withoutSketch = false;
     this.closed = new AbortController();
     this.waiting = Promise.resolve();
     this.latest = new Map();

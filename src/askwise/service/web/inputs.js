@@ -2,6 +2,7 @@
 
 import { h, newId } from "./dom.js";
 import { isOutside, seenOf, textOf, typedNumber } from "./format.js";
+import { Unreadable, readPicture } from "./photo.js";
 
 const MOST_BUTTONS = 6;
 
@@ -13,7 +14,7 @@ const MOST_BUTTONS = 6;
  *   empty answer is called, where one is allowed
  */
 
-const KINDS = { number, boolean, category };
+const KINDS = { number, boolean, category, pixels };
 
 /**
  * Draw the field for an input of the schema.
@@ -134,6 +135,44 @@ function list(facts, how, choices) {
   );
   const read = () => (select.value === "" ? null : choices[Number(select.value)][0]);
   return { name: facts.name, element, read, focus: () => select.focus(), complain: complainer(error, [select]) };
+}
+
+/** A picture from a file, brought to the size that is asked for. */
+function pixels(facts, how) {
+  const id = newId();
+  const error = h("p", { class: "error", id: `${id}-error` });
+  const [height, width] = facts.shape;
+  const preview = h("img", { class: "patch", alt: "As it is sent", src: how.value ?? "", hidden: !how.value });
+  let given = how.value ?? null;
+  const input = h("input", { id, type: "file", accept: "image/*", "aria-describedby": `${id}-about ${id}-error` });
+  const complain = complainer(error, [input]);
+  input.addEventListener("change", async () => {
+    const file = input.files[0];
+    complain("");
+    given = null;
+    try {
+      if (file) given = (await readPicture(file, facts.shape)).toDataURL("image/png");
+    } catch (problem) {
+      if (!(problem instanceof Unreadable)) throw problem;
+      complain(problem.message);
+    }
+    preview.hidden = given === null;
+    if (given !== null) preview.src = given;
+  });
+  const element = h(
+    "div",
+    { class: "field" },
+    h("label", { for: id, class: how.alone && "hidden" }, textOf(facts)),
+    h("div", { class: "with-unit" }, input, preview),
+    h(
+      "div",
+      { id: `${id}-about` },
+      helpOf(facts, how),
+      h("p", { class: "hint" }, `A picture; it is scaled and cut to ${width} x ${height} pixels.`),
+    ),
+    error,
+  );
+  return { name: facts.name, element, read: () => given, focus: () => input.focus(), complain };
 }
 
 const helpOf = (facts, how) => !how.alone && facts.help && h("p", { class: "hint" }, facts.help);

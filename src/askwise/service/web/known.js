@@ -22,7 +22,8 @@ export class KnownView {
 
   update(conversation) {
     const { facts, state } = conversation;
-    this.box.hidden = facts.free.length === 0;
+    // The sketch of a photo is given where the photo is.
+    this.box.hidden = facts.free.length === 0 || facts.image !== null;
     if (this.box.hidden) return;
     // Within a conversation only this form changes what is known: what is being typed into it stays.
     const isNew = conversation !== this.conversation;

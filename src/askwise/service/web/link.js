@@ -9,6 +9,8 @@
  */
 
 const VERSION = 1;
+/** Longer addresses are cut off by what they are sent with. */
+const LONGEST = 30000;
 
 /** @param {Case} state */
 export function encode(state) {
@@ -17,6 +19,18 @@ export function encode(state) {
   for (const byte of bytes) text += String.fromCharCode(byte);
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
+
+const isPicture = (value) => typeof value === "string" && value.startsWith("data:image/");
+const hasPicture = (values) => values !== null && Object.values(values).some(isPicture);
+
+/** Whether the link to a state holds all of it: that of many patches would be too long. */
+export function isWhole(state) {
+  const hasPictures = hasPicture(state.known) || state.said.some(({ values }) => hasPicture(values));
+  return !hasPictures || encode(state).length <= LONGEST;
+}
+
+/** A state as the address has it: where it would be too long, a new case under the same rule and prices. */
+const forAddress = (state) => (isWhole(state) ? state : { ...state, said: [], known: {} });
 
 /**
  * The state in a hash, null where there is none.
@@ -61,7 +75,7 @@ function isCase(state) {
 /** Put a state into the address; `push` leaves the one before it a step back in the browser's history. */
 export function write(state, push = false) {
   try {
-    history[push ? "pushState" : "replaceState"](null, "", `#${encode(state)}`);
+    history[push ? "pushState" : "replaceState"](null, "", `#${encode(forAddress(state))}`);
   } catch {
     // Some browsers allow only so many changes in a while; the next one catches up.
   }

@@ -1,10 +1,11 @@
-// Every open question as a bar of value per cost, with a price that can be changed.
+// Open questions as bars of value per cost, with prices that can be changed; of patches only the best.
 
 import { byId, h, newId, refill } from "./dom.js";
 import { explanation } from "./explanation.js";
 import { money, num, plural, typedNumber, withHint } from "./format.js";
 
 const FIRST = 12;
+const FIRST_PATCHES = 5;
 
 export class RankingView {
   constructor(actions) {
@@ -27,7 +28,8 @@ export class RankingView {
     const ranking = now.ranking;
     const penalty = typeof now.penalty === "number" ? now.penalty : null;
     const most = Math.max(...ranking.map((candidate) => candidate.value_per_cost), penalty ?? 0);
-    const shown = this.all ? ranking : ranking.slice(0, FIRST);
+    const isImage = conversation.facts.image !== null;
+    const shown = this.all && !isImage ? ranking : ranking.slice(0, isImage ? FIRST_PATCHES : FIRST);
     const more = () => {
       this.all = !this.all;
       this.update(conversation);
@@ -37,7 +39,7 @@ export class RankingView {
       h(
         "div",
         { class: "heading" },
-        h("h2", { id: "ranking-title", tabindex: "-1" }, "Open questions"),
+        h("h2", { id: "ranking-title", tabindex: "-1" }, isImage ? "Best open patches" : "Open questions"),
         h("span", { class: "muted" }, ranking.length ? "best value per cost first" : "none is left"),
       ),
       penalty !== null &&
@@ -46,6 +48,7 @@ export class RankingView {
       this.explanation,
       h("ol", { class: "ranking" }, ...shown.map((candidate) => this.item(candidate, most, penalty))),
       ranking.length > FIRST &&
+        !isImage &&
         h(
           "button",
           { type: "button", "data-key": "more", onclick: more, "aria-expanded": String(this.all) },
@@ -68,6 +71,7 @@ export class RankingView {
     const dim = penalty !== null && worth < penalty;
     const along = (x) => `${most > 0 ? Math.max(0, Math.min(100, (100 * x) / most)) : 0}%`;
     const isShown = this.conversation.shown?.name === name;
+    const isImage = this.conversation.facts.image !== null;
     return h(
       "li",
       { class: dim ? "dim" : null },
@@ -84,7 +88,7 @@ export class RankingView {
             onclick: () => this.actions.choose(name),
           },
           name,
-          h("span", { class: "hidden" }, isShown ? "shown now" : "answer this one"),
+          h("span", { class: "hidden" }, isShown ? "shown now" : isImage ? "choose this one" : "answer this one"),
         ),
         h("span", { class: "rank-worth" }, h("span", { class: "hidden" }, "value per cost "), num(worth)),
       ),

@@ -2,12 +2,18 @@
 
 import { byId, h, refill } from "./dom.js";
 import { answerText, isOutside, money, seenOf } from "./format.js";
+import { isWhole } from "./link.js";
 import { announce } from "./messages.js";
 import { keep, steps } from "./record.js";
 
 const PRIVATE =
   "This page keeps nothing on the server: each answer is sent to compute the next question and forgotten. The link " +
   "holds every answer in itself; browsers never send that part of an address.";
+
+const PRIVATE_PHOTO =
+  "The photo stays in this browser: only patches that are looked at are sent (for a sketch, all of it, once), to " +
+  "compute what to look at next, and forgotten. The link holds them in itself; browsers never send that part of it.";
+const TOO_LONG = "With so many patches the link would be too long to send. The record holds all of them.";
 
 export class SaidView {
   constructor(actions) {
@@ -21,13 +27,14 @@ export class SaidView {
     this.conversation = conversation;
     this.link.hidden = true;
     const all = steps(conversation);
+    const isImage = conversation.facts.image !== null;
     const isKept = all.length > 0 || Object.keys(conversation.state.known).length > 0;
     refill(
       this.box,
       h(
         "div",
         { class: "heading" },
-        h("h2", { id: "said-title" }, "Said so far"),
+        h("h2", { id: "said-title" }, isImage ? "Looked at so far" : "Said so far"),
         h(
           "div",
           { class: "row" },
@@ -35,17 +42,20 @@ export class SaidView {
           this.tool("New case", this.actions.restart),
         ),
       ),
-      all.length === 0 && h("p", { class: "muted" }, "Nothing yet. The first answer will appear here."),
-      all.length > 0 && h("ol", { class: "said" }, ...all.map((step, k) => this.item(step, k))),
+      all.length === 0 &&
+        h("p", { class: "muted" }, `Nothing yet. The first ${isImage ? "patch" : "answer"} will appear here.`),
+      all.length > 0 &&
+        h("ol", { class: isImage ? "said patches" : "said" }, ...all.map((step, k) => this.item(step, k))),
       h(
         "div",
         { class: "row tools" },
-        this.tool("Copy link", () => this.copy()),
+        isWhole(conversation.state) && this.tool("Copy link", () => this.copy()),
         isKept && this.tool("Record as JSON", () => keep(conversation, "json")),
         isKept && this.tool("Record as CSV", () => keep(conversation, "csv")),
       ),
       this.link,
-      h("p", { class: "hint" }, PRIVATE),
+      !isWhole(conversation.state) && h("p", { class: "remark" }, TOO_LONG),
+      h("p", { class: "hint" }, isImage ? PRIVATE_PHOTO : PRIVATE),
     );
   }
 
@@ -59,7 +69,7 @@ export class SaidView {
     const input = (name) => inputs.find((one) => one.name === name) ?? {};
     const given = Object.entries(step.answers ?? {}).map(([name, value]) => [
       name,
-      answerText(value, input(name).unit),
+      shownAs(value, input(name)),
       isOutside(input(name), value) && h("span", { class: "said-outside" }, `outside ${seenOf(input(name))}`),
     ]);
     const isPanel = given.length > 1;
@@ -82,7 +92,7 @@ export class SaidView {
         h("span", { "aria-hidden": "true" }, "×"),
         h("span", { class: "hidden" }, `Take back ${step.name}`),
       ),
-      facts?.text && h("p", { class: "said-text", title: facts.text }, facts.text),
+      facts?.text && !this.conversation.facts.image && h("p", { class: "said-text", title: facts.text }, facts.text),
       isPanel &&
         h("ul", { class: "said-answer" }, ...given.map(([name, text, mark]) => h("li", {}, `${name}: ${text}`, mark))),
     );
@@ -103,4 +113,10 @@ export class SaidView {
       this.link.select();
     }
   }
+}
+
+/** An answer as it is shown: a picture, or words. */
+function shownAs(value, input) {
+  if (input.kind !== "pixels" || value === null) return answerText(value, input.unit);
+  return h("img", { class: "patch", src: value, alt: input.text || input.name });
 }

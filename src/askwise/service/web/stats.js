@@ -23,7 +23,11 @@ export function updateStats(conversation) {
     );
   byId("stats").replaceChildren(
     stat("Spent", money(now.spent), budget === null ? "" : `of ${money(budget)}`, gauge ?? ""),
-    stat("Answered", String(told), `of ${facts.questions.length} questions`),
+    stat(
+      facts.image ? "Looked at" : "Answered",
+      String(told),
+      `of ${facts.questions.length} ${facts.image ? "patches" : "questions"}`,
+    ),
     stat("Prediction", predictionText(now.prediction, "")),
   );
 }

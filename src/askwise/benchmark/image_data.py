@@ -1,0 +1,70 @@
+"""Images to compare methods on: their patches are what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from askwise.benchmark.data import TEST_FRACTION, Dataset, Split, digest, fit_and_test, main_metric
+from askwise.data.images import ImageSchema
+from askwise.errors import AskwiseError
+from askwise.methods.image_inputs import as_images
+from askwise.methods.registry import IMAGE, method_for
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ImageData(Dataset):
+    """Labelled images of one size; the metric is accuracy for several classes, AUROC for two and RMSE for a number.
+
+    images (n, height, width, channels), or (n, height, width); settings: what every method of images is given, such as
+    patch, backbone, prior and costs.
+    """
+
+    inputs: ClassVar[str] = IMAGE
+
+    name: str
+    images: Array
+    y: Array
+    task: str = "classification"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    metric: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "images", as_images(self.images))
+        object.__setattr__(self, "y", np.asarray(self.y))
+        if len(self.images) != len(self.y):
+            raise AskwiseError(f"{self.name}: {len(self.images)} images have {len(self.y)} labels; give one for each")
+        if not self.metric:
+            object.__setattr__(self, "metric", main_metric(self.task, len(np.unique(self.y))))
+
+    @property
+    def questions(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return self.settings
+
+    @cached_property
+    def schema(self) -> ImageSchema:
+        found = method_for("dime", self.task, IMAGE)(**self.settings).schema_of(self.images)
+        assert isinstance(found, ImageSchema)
+        return found
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.y) - round(TEST_FRACTION * len(self.y))
+
+    def sample_target(self) -> Array:
+        return self.y
+
+    def split(self, seed: int, max_rows: int, test_rows: int) -> Split:
+        fit, test = fit_and_test(self, self.y, seed, max_rows, test_rows)
+        return Split(self.images[fit], self.y[fit], self.images[test], self.y[test])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        facts = [self.task, self.images.shape, self.schema.to_dict(), [str(label) for label in self.y]]
+        return digest(facts, np.ascontiguousarray(self.images).tobytes())

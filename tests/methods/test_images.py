@@ -1,0 +1,326 @@
+"""What every method on images promises, and what DIME finds in them."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone, is_classifier
+from torch import nn
+
+from askwise import AskwiseError, Budget, DimeImageClassifier, DimeImageRegressor, Session, TimmBackbone, load
+from askwise.methods.registry import IMAGE_METHODS
+from askwise.patches import PatchLayout
+from pictures import FAST_IMAGES, TELLING, make_images
+
+LAYOUT = PatchLayout(16, 16, 3, 4)
+COSTS = {"r1c1": 2.5, TELLING: 3, "r4c4": 0.5}
+# Shorter where a method has many stages; what it finds is not looked at.
+SHORT = {"epochs": 2, "pretrain_epochs": 2}
+
+
+def of_patch(image, name):
+    return image[LAYOUT.window(LAYOUT.names.index(name))]
+
+
+def answer(acquired):
+    return acquired.prediction if acquired.proba is None else acquired.proba
+
+
+def settings_for(method, **changes):
+    has = method().get_params()
+    return {k: v for k, v in {**FAST_IMAGES, "backbone": "small-vit", **changes}.items() if k in has}
+
+
+@pytest.fixture(scope="module")
+def new_images():
+    return make_images(40, seed=1)
+
+
+@pytest.fixture(scope="module")
+def few_images(new_images):
+    return new_images[0][:12], new_images[1][:12]
+
+
+@pytest.fixture(scope="module", params=IMAGE_METHODS)
+def model(request):
+    """Every method, briefly trained, under unequal prices."""
+    method = IMAGE_METHODS[request.param]
+    X, y = make_images(120)
+    if not is_classifier(method()):
+        y = 100 + 20.0 * (y == "red") - 10 * (y == "blue")
+    return method(**settings_for(method, costs=COSTS, **SHORT)).fit(X, y)
+
+
+# What every method promises
+
+
+def test_the_registry_and_the_class_agree_on_the_name(model):
+    assert IMAGE_METHODS[model.registry_name] is type(model)
+
+
+def test_an_acquisition_is_consistent_with_itself_and_keeps_its_budget(model, few_images):
+    costs = dict(zip(LAYOUT.names, model.model_.costs(), strict=True))
+    for budget in (0, 0.7, 4.2):
+        acquired = model.acquire(few_images[0], stop=Budget(budget))
+        assert (acquired.spent <= budget).all()
+        for i, order in enumerate(acquired.order):
+            assert len(set(order)) == len(order) == acquired.n_asked[i]
+            assert acquired.spent[i] == pytest.approx(sum(costs[g] for g in order))
+            assert set(acquired.known.columns[acquired.known.iloc[i]]) == set(order)
+    assert acquired.n_asked.min() > 0
+
+
+def test_an_image_is_asked_alike_in_a_batch_alone_and_in_a_session(model, few_images):
+    X, _ = few_images
+    acquired = model.acquire(X, stop=Budget(4.2))
+    for i in (0, 7, 8):
+        alone = model.acquire(X[i : i + 1], stop=Budget(4.2))
+        assert alone.order[0] == acquired.order[i]
+        assert np.allclose(answer(alone)[0], answer(acquired)[i], atol=1e-5)
+        session = model.session(stop=Budget(4.2))
+        while (question := session.ask()) is not None:
+            session.tell(question.name, of_patch(X[i], question.name))
+        assert session.asked == acquired.order[i]
+        assert session.reason == acquired.reason[i]
+        said = session.prediction
+        told = [said.proba[label] for label in model.classes_] if said.proba is not None else said.value
+        assert np.allclose(told, answer(acquired)[i], atol=1e-4)
+
+
+def test_the_answer_depends_on_the_set_of_answers_not_on_their_order(model, few_images):
+    names = ["r1c1", TELLING, "r4c4"]
+    told = {name: of_patch(few_images[0][0], name) for name in names}
+    one = Session.from_answers(model, told)
+    other = Session.from_answers(model, {name: told[name] for name in reversed(names)})
+    assert one.prediction == other.prediction
+    assert one.ranking == other.ranking
+
+
+def test_what_is_not_asked_is_not_used(model, few_images):
+    X = few_images[0][:12]
+    acquired = model.acquire(X, stop=Budget(4.2))
+    other = make_images(12, seed=2)[0]
+    for i, order in enumerate(acquired.order):
+        for name in order:
+            window = LAYOUT.window(LAYOUT.names.index(name))
+            other[i][window] = X[i][window]
+    again = model.acquire(other, stop=Budget(4.2))
+    assert not np.array_equal(other, X)
+    assert again.order == acquired.order
+    assert np.array_equal(answer(again), answer(acquired))
+
+
+def test_patches_that_are_not_known_are_not_asked(model, few_images):
+    X = few_images[0][:6] / 255
+    X[:, 4:8, 8:12] = np.nan
+    acquired = model.acquire(X)
+    assert not acquired.known[TELLING].any()
+    assert set(acquired.n_asked) == {15}
+    assert np.isfinite(answer(acquired)).all()
+
+
+def test_other_costs_change_the_questions_without_retraining(model, few_images):
+    for cheap in ("r1c2", "r3c4"):
+        costs = {name: 1e-6 if name == cheap else 1e6 for name in LAYOUT.names}
+        assert model.acquire(few_images[0][:5], stop=Budget(1), costs=costs).order == [[cheap]] * 5
+
+
+def test_a_saved_and_loaded_model_is_the_same(model, few_images, tmp_path):
+    model.save(tmp_path / "m.askwise")
+    again = load(tmp_path / "m.askwise")
+    assert type(again) is type(model)
+    for stop in (None, Budget(3)):
+        ours, theirs = (m.acquire(few_images[0], stop=stop) for m in (model, again))
+        assert ours.order == theirs.order
+        assert np.array_equal(answer(ours), answer(theirs))
+    assert again.model_.schema == model.model_.schema
+
+
+def test_a_clone_has_the_same_settings_and_no_model(model):
+    fresh = clone(model)
+    assert fresh.get_params() == model.get_params()
+    assert not hasattr(fresh, "model_")
+
+
+def test_images_of_another_size_are_refused(model):
+    with pytest.raises(AskwiseError, match=r"images of shape \(20, 20, 3\) were given, and the model takes"):
+        model.acquire(np.zeros((2, 20, 20, 3), dtype=np.uint8))
+
+
+# What DIME finds
+
+
+class OwnNetwork(nn.Module):
+    """A network of the user's own: a map of 4 x 4 from 16 x 16, each place of which has something of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Conv2d(3, 16, 4, 4), nn.BatchNorm2d(16), nn.ReLU())
+        self.place = nn.Parameter(torch.randn(1, 16, 4, 4, generator=torch.Generator().manual_seed(0)))
+
+    def forward(self, images):
+        return self.layers(images) + self.place
+
+
+TINY_VIT = TimmBackbone("vit_tiny_patch16_224", options={"depth": 1, "embed_dim": 24, "num_heads": 2})
+TINY_RESNET = TimmBackbone(
+    "resnet18", options={"layers": (1, 1, 1, 1), "channels": (16, 16, 32, 32), "output_stride": 8}
+)
+CASES = {
+    "our own transformer": {"backbone": "small-vit"},
+    "our own convolutions": {"backbone": "small-cnn"},
+    "a transformer of timm": {"backbone": TINY_VIT},
+    "a residual network of timm": {"backbone": TINY_RESNET, "epochs": 4, "pretrain_epochs": 6},
+    "a module": {"backbone": OwnNetwork()},
+    "parts of episodes": {"backbone": "small-vit", "learn_from": 2},
+    "a backbone each": {"backbone": "small-vit", "share_backbone": False},
+    "unknown patches dropped": {"backbone": "small-vit", "drop_unknown": True, "learning_rate": 1e-2},
+    "unknown patches dropped, of timm": {"backbone": TINY_VIT, "drop_unknown": True},
+    "a sketch": {"backbone": "small-vit", "prior": "sketch"},
+    "a sketch that predictions train": {"backbone": "small-vit", "prior": "sketch", "stop_gradient": False},
+    "patches missing in training": {"backbone": "small-cnn", "share": 0.1},
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Fitted models by the name of a case, each made once."""
+    made = {}
+
+    def fitted(case):
+        if case not in made:
+            settings = {**FAST_IMAGES, **CASES[case]}
+            X, y = make_images()
+            share = settings.pop("share", 0.0)
+            if share:
+                holes = np.random.default_rng(0).random((len(X), 4, 4)) < share
+                X = np.where(holes.repeat(4, 1).repeat(4, 2)[..., None], np.nan, X / 255)
+            made[case] = DimeImageClassifier(**settings).fit(X, y)
+        return made[case]
+
+    return fitted
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_patch_that_tells_everything_is_asked_first(found, case, new_images):
+    X, y = new_images
+    model = found(case)
+    first = [order[0] for order in model.acquire(X, stop=Budget(1)).order]
+    assert np.mean([name == TELLING for name in first]) >= 0.95
+    assert (model.predict(X, stop=Budget(1)) == y).mean() >= 0.9
+
+
+@pytest.mark.parametrize("case", ["a transformer of timm", "a sketch", "unknown patches dropped", "a backbone each"])
+def test_a_saved_and_loaded_model_is_the_same_whatever_it_is_made_of(found, case, new_images, tmp_path):
+    model, (X, _) = found(case), new_images
+    model.save(tmp_path / "m.askwise")
+    again = load(tmp_path / "m.askwise")
+    ours, theirs = (m.acquire(X, stop=Budget(3)) for m in (model, again))
+    assert ours.order == theirs.order
+    assert np.array_equal(ours.proba, theirs.proba)
+
+
+def test_a_module_of_ones_own_is_needed_again_and_stays_as_it_was(found, new_images, tmp_path):
+    model, (X, _) = found("a module"), new_images
+    own = CASES["a module"]["backbone"]
+    kept = [p for name, p in model.model_.policy.named_parameters() if name.endswith("layers.0.weight")]
+    assert not any(torch.equal(own.layers[0].weight, weight) for weight in kept)
+    model.save(tmp_path / "m.askwise")
+    with pytest.raises(AskwiseError, match=r"a backbone of your own; give it again: load\(path, backbone="):
+        load(tmp_path / "m.askwise")
+    again = load(tmp_path / "m.askwise", backbone=OwnNetwork())
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_pretrained_model_is_saved_and_loaded_without_its_file(new_images, tmp_path):
+    """It keeps its own patches and normalisation, which are not those of a network made anew."""
+    X, _ = new_images
+    name, options = "vit_tiny_patch16_224.augreg_in21k", {"depth": 1, "patch_size": 8, "embed_dim": 24, "num_heads": 2}
+    file = tmp_path / "weights.pth"
+    torch.save(TimmBackbone(name, options=options).build(PatchLayout(16, 16, 3, 8)).state_dict(), file)
+    settings = {**FAST_IMAGES, "epochs": 1, "pretrain_epochs": 1}
+    model = DimeImageClassifier(backbone=TimmBackbone(name, weights=file, options=options), **settings)
+    model.fit(*make_images(60)).save(tmp_path / "m.askwise")
+    file.unlink()
+    assert np.array_equal(load(tmp_path / "m.askwise").predict_proba(X), model.predict_proba(X))
+
+
+def test_a_sketch_that_is_given_is_used_and_one_that_is_not_is_missed(found, new_images):
+    model, (image, *_) = found("a sketch"), new_images[0]
+    lines = model.encode(image[None]).x[0, LAYOUT.n_pixels :].reshape(16, 16).numpy()
+    known, unknown = model.session(known={"sketch": lines}), model.session()
+    assert known.prediction != unknown.prediction
+    assert "sketch" not in [candidate.name for candidate in known.ranking]
+    acquired = model.acquire(image[None], stop=Budget(0))
+    assert np.allclose([known.prediction.proba[c] for c in model.classes_], acquired.proba[0], atol=1e-4)
+
+
+def test_a_number_in_one_patch_is_learnt_from_it(new_images):
+    X, labels = make_images(300)
+    values = {"red": 3.0, "green": -1.0, "blue": 10.0}
+    y, y_new = (np.array([values[label] for label in which]) for which in (labels, new_images[1]))
+    model = DimeImageRegressor(backbone="small-cnn", **FAST_IMAGES).fit(X, y)
+    acquired = model.acquire(new_images[0], stop=Budget(1))
+    assert acquired.known[TELLING].mean() >= 0.95
+    assert np.mean((acquired.prediction - y_new) ** 2) < 0.15 * y_new.var()
+
+
+# Runs that are broken off
+
+
+def weights(model):
+    return model.model_.policy.state_dict()
+
+
+@pytest.mark.parametrize("backbone", ["small-cnn", "small-vit"])
+def test_a_run_broken_off_ends_with_the_same_weights(backbone, tmp_path):
+    X, y = make_images(60)
+    settings = {**FAST_IMAGES, "epochs": 2, "pretrain_epochs": 2, "augment": ["shift", "flip"], "backbone": backbone}
+    unbroken = DimeImageClassifier(**settings).fit(X, y)
+    for place in (("predictor", 0), ("joint", 0)):
+
+        def break_off(progress, place=place):
+            if (progress.stage, progress.epoch) == place:
+                raise KeyboardInterrupt
+
+        model = DimeImageClassifier(**settings, checkpoint_dir=tmp_path / place[0])
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y, progress=break_off)
+        model.fit(X, y)
+        assert all(torch.equal(theirs, weights(unbroken)[name]) for name, theirs in weights(model).items())
+
+
+# Settings that can't be
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"patch": 5}, r"16 x 16 pixels can't be cut into whole patches of 5 x 5"),
+        ({"patch": 0}, r"patch"),
+        ({"augment": "flip"}, r"augment takes a list of some of 'shift', 'zoom'.*was given 'flip'"),
+        ({"augment": ["turn"]}, r"was given 'turn'"),
+        ({"prior": "photo"}, r"prior takes None or 'sketch', was given 'photo'"),
+        ({"mean": (0.5,)}, r"mean takes three numbers"),
+        ({"backbone": "small-cnn", "drop_unknown": True}, r"drop_unknown=True needs a vision transformer"),
+        ({"backbone": "small-cat"}, r"unknown backbone 'small-cat'; did you mean 'small-"),
+    ],
+)
+def test_settings_that_cannot_be_are_told(settings, said):
+    with pytest.raises(AskwiseError, match=said):
+        DimeImageClassifier(**{"patch": 4, **settings}).fit(*make_images(20))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (np.zeros((4, 8)), r"images are an array .*was given shape"),
+        (np.zeros((4, 8, 8, 2)), r"was given shape \(4, 8, 8, 2\)"),
+        (np.full((4, 8, 8), 200.0), r"fractions from 0 to 1; was given numbers from 200 to 200 as float64"),
+        (np.full((4, 8, 8), -1), r"whole numbers from 0 to 255"),
+        ([np.zeros((8, 8)), np.zeros((8, 9))], r"images must have one size"),
+        (7, r"images are an array or a list of images, was given 7"),
+    ],
+)
+def test_what_is_no_images_is_told(given, said):
+    with pytest.raises(AskwiseError, match=said):
+        DimeImageClassifier(patch=4).fit(given, [0, 1, 0, 1])

@@ -1,0 +1,73 @@
+"""Free columns through a network of their own."""
+
+import pytest
+import torch
+
+from askwise import AskwiseError, DimeClassifier
+from askwise.features import FeatureSpace
+from askwise.networks.prior_pair import PriorNetworks
+
+# Two groups to ask and a free column of two entries, in the middle.
+SPACE = FeatureSpace(("a", "b"), (1.0, 1.0), (0, -1, 1), (0, 1, 1, 2))
+X = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
+MASK = torch.tensor([[1, 1, 0]] * 6).bool()
+
+
+def make(stop_gradient, seed=0):
+    torch.manual_seed(seed)
+    return PriorNetworks(SPACE, 3, 8, 2, 0.0, stop_gradient)
+
+
+def reached(networks, loss):
+    """Whether a loss has a gradient for the network of the free columns."""
+    networks.zero_grad()
+    loss.backward()
+    return any(p.grad is not None and bool(p.grad.abs().sum() > 0) for p in networks.prior.parameters())
+
+
+@pytest.mark.parametrize("stop_gradient", [True, False])
+def test_predictions_train_the_prior_only_without_the_stop(stop_gradient):
+    networks = make(stop_gradient)
+    outputs, raw = networks(X, MASK)
+    assert reached(networks, outputs.square().sum()) is not stop_gradient
+    _, raw = networks(X, MASK)
+    assert reached(networks, raw.square().sum())
+
+
+def test_both_networks_see_free_columns_only_through_their_own():
+    networks = make(stop_gradient=False).eval()
+    other = X.clone()
+    other[:, 1:3] += 1
+    assert not torch.equal(networks(X, MASK)[0], networks(other, MASK)[0])
+    assert not torch.equal(networks(X, MASK)[1], networks(other, MASK)[1])
+    networks.reads_prior = False
+    assert torch.equal(networks(X, MASK)[0], networks(other, MASK)[0])
+    assert torch.equal(networks(X, MASK)[1], networks(other, MASK)[1])
+
+
+def test_with_the_stop_a_fresh_prediction_makes_nothing_of_the_prior():
+    networks = make(stop_gradient=True).eval()
+    other = X.clone()
+    other[:, 1:3] += 1
+    assert torch.equal(networks(X, MASK)[0], networks(other, MASK)[0])
+
+
+def test_a_model_learns_from_free_columns_through_their_network(cases, fast):
+    X, y = cases
+    # With the answer itself for a free column, nothing is left to ask.
+    X = X.assign(told=y)
+    model = DimeClassifier(free=["told"], free_network=True, **fast).fit(X, y)
+    known = {label: model.session(known={"told": label}).prediction.value for label in ("sick", "well")}
+    assert known == {"sick": "sick", "well": "well"}
+
+
+def test_a_network_for_free_columns_needs_free_columns(cases, fast):
+    with pytest.raises(AskwiseError, match="name some with free="):
+        DimeClassifier(free_network=True, **fast).fit(*cases)
+
+
+def test_the_parts_of_a_prediction_leave_the_prior_out_where_it_has_no_gradient_for_it():
+    networks = make(True)
+    assert networks.prior not in networks.predictor_parts
+    networks = make(False)
+    assert networks.prior in networks.predictor_parts

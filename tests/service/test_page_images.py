@@ -1,0 +1,324 @@
+"""The page with a model of images, in a browser: a photo that stays there, and is looked at patch by patch."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from PIL import Image, PngImagePlugin
+from serving import running
+
+from askwise import Session
+from askwise.data.images import PixelColumn, as_data_url, sketches
+from askwise.service.app import create_app
+from askwise.stopping import parse_rule
+from pictures import make_images
+
+pytest.importorskip("playwright", reason="the page is tested in a browser: `make test-browser`")
+from browser import CHROMIUM, Person, a_browser
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium is installed; install one and run `make test-browser`"
+)
+PHOTOS = make_images(3, seed=11)[0]
+STOPPED = re.compile("Time to stop")
+
+
+def as_file(pixels, name="photo.png", about=None):
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG", pnginfo=about)
+    return {"name": name, "mimeType": "image/png", "buffer": file.getvalue()}
+
+
+class Viewer(Person):
+    """Somebody who has photos."""
+
+    def __init__(self, *args, **context):
+        self.sent = []
+        super().__init__(*args, **context)
+        self.page.on("request", lambda request: request.method == "POST" and self.sent.append(request.post_data_json))
+
+    def show_photo(self, pixels=PHOTOS[0], **about):
+        self.page.get_by_label("Photo", exact=True).set_input_files(as_file(pixels, **about))
+        return self.settle()
+
+    def look(self):
+        n = len(self.said)
+        self.button("Look at this patch").click()
+        return self.seen_are(n + 1)
+
+    def seen_are(self, n):
+        expect(self.part("said").locator(".said-name")).to_have_count(n)
+        return self.settle()
+
+    def cell(self, name):
+        return self.page.locator(f".cell[data-name={name}]")
+
+
+@pytest.fixture(scope="module")
+def url(photo_models):
+    with running(create_app(photo_models)) as client:
+        yield f"http://127.0.0.1:{client.port}/"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with a_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def person(browser, url):
+    """Opens the page, as often as wanted; at the end nothing has gone wrong there, nor left for another host."""
+    people = []
+
+    def come(hash="", **context):
+        people.append(Viewer(browser, url, hash, **context))
+        return people[-1].settle("colours")
+
+    yield come
+    for one in people:
+        one.leave()
+
+
+@pytest.fixture(scope="module")
+def model(photo_models):
+    return photo_models.models["colours"].model
+
+
+@pytest.fixture(scope="module")
+def cut(model):
+    """The pixels of a patch of a photo."""
+    layout = model.schema.layout
+    return lambda name, photo=PHOTOS[0]: np.ascontiguousarray(photo[layout.window(layout.names.index(name))])
+
+
+def pixels_of(url, shape=(4, 4, 3)):
+    return PixelColumn("patch", "pixels", shape=shape).pixels(url)
+
+
+def test_the_page_looks_where_a_session_looks_and_sends_nothing_else_of_the_photo(person, model, cut):
+    one = person().show_photo()
+    session = Session(model, parse_rule(one.state["stop"]))
+    while (question := session.ask()) is not None:
+        assert one.asked == question.name
+        one.look()
+        session.tell(question.name, cut(question.name))
+    assert one.said == session.asked
+    label, proba = session.prediction
+    expect(one.part("question")).to_contain_text(STOPPED)
+    expect(one.part("question").get_by_role("heading")).to_have_text(f"{label}, {100 * proba[label]:.1f} %")
+    for said in one.state["said"]:
+        assert (pixels_of(said["values"][said["name"]]) == cut(said["name"])).all()
+    # The last request holds all that was ever sent.
+    assert [list(body["answers"]) for body in one.sent] == [one.said[:n] for n in range(len(one.said) + 1)]
+    assert {len(value) > 600 for body in one.sent for value in body["answers"].values()} <= {False}
+
+
+def test_the_map_and_the_patches_have_the_values_of_the_reply(person, model):
+    one = person().show_photo()
+    one.ask_everything().look()
+    first = one.said[0]
+    ranking = Session.from_answers(model, {first: PHOTOS[0][model.schema.layout.window(6)]}).ranking
+    assert first == "r2c3"
+    shown = one.page.locator(".spot.open").evaluate_all("all => all.map((one) => one.title)")
+    titles = dict(title.split(": ") for title in shown)
+    assert {n: float(v) for n, v in titles.items()} == {c.name: pytest.approx(c.value_per_cost, 0.01) for c in ranking}
+    heats = one.page.locator(".spot.open").evaluate_all("all => all.map((one) => one.style.getPropertyValue('--heat'))")
+    assert max(map(float, heats)) == 1
+    row, column = ranking[0].name[1:].split("c")
+    label = f"row {row}, column {column}, open, value {titles[ranking[0].name]}, the next"
+    expect(one.cell(ranking[0].name)).to_have_attribute("aria-label", label)
+    expect(one.cell(first)).to_have_attribute("aria-label", "row 2, column 3, looked at, 1")
+    assert one.ranking == [candidate.name for candidate in ranking[:5]]
+
+
+def test_it_reveals_patch_after_patch_until_the_rule_stops_and_can_be_paused(person):
+    one = person().show_photo()
+    one.button("Reveal until it stops").click()
+    expect(one.part("question")).to_contain_text(STOPPED)
+    expect(one.part("announcer")).to_contain_text(STOPPED)
+    assert one.state["said"][-1]["name"] == one.said[-1]
+    one.button("Start again").click()
+    one.seen_are(0).ask_everything()
+    one.button("Reveal until it stops").press("Enter")
+    expect(one.part("said").locator(".said-name")).to_have_count(3)
+    expect(one.button("Pause")).to_be_focused()
+    one.button("Pause").press("Enter")
+    expect(one.button("Reveal until it stops")).to_be_focused()
+    one.settle().page.wait_for_timeout(400)
+    n = len(one.said)
+    assert 3 <= n < 16
+    assert one.said == [said["name"] for said in one.state["said"]]
+    one.button("Reveal until it stops").click()
+    expect(one.part("question")).to_contain_text("Nothing is left to ask. Spent 16 on 16 patches of 16.")
+
+
+def test_any_open_patch_may_be_looked_at_instead(person):
+    one = person().show_photo()
+    one.ask_everything()
+    one.cell("r4c4").click()
+    one.seen_are(1).page.locator(".spot[data-name=r1c1]").click()
+    one.seen_are(2).cell("r4c4").click()
+    one.pick("r2c3")
+    expect(one.part("question")).to_contain_text("r2c3")
+    one.button("Can't be had").click()
+    assert one.seen_are(3).said == ["r4c4", "r1c1", "r2c3"]
+    assert [one.cell(name).inner_text() for name in one.said] == ["1", "2", ""]
+    expect(one.cell("r2c3")).to_have_attribute("aria-label", "row 2, column 3, can't be had")
+    assert one.part("stats").locator(".figure").first.inner_text() == "2"
+    one.button("Undo", "said").click()
+    one.seen_are(2)
+    expect(one.cell("r2c3")).to_have_attribute("aria-label", re.compile("row 2, column 3, open"))
+
+
+def test_by_keyboard_alone(person):
+    one = person().show_photo()
+    one.ask_everything()
+    keys, grid = one.page.keyboard, one.page.get_by_role("grid")
+    one.button("Look at this patch").focus()
+    keys.press("Enter")
+    one.seen_are(1)
+    expect(one.button("Look at this patch")).to_be_focused()
+    keys.press("Shift+Tab")
+    expect(grid).to_be_focused()
+    for key in ("Home", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "End", "ArrowDown", "ArrowLeft", "ArrowDown"):
+        keys.press(key)
+    at = one.page.locator("#" + grid.get_attribute("aria-activedescendant"))
+    expect(at).to_have_attribute("aria-label", re.compile("row 3, column 3, open, value "))
+    keys.press("Enter")
+    one.seen_are(2)
+    expect(grid).to_be_focused()
+    expect(at).to_have_attribute("aria-label", "row 3, column 3, looked at, 2")
+    expect(one.part("announcer")).to_contain_text("Look next: The patch in row")
+
+
+def test_a_link_shows_its_patches_and_goes_on_with_the_same_photo_only(person):
+    one = person().show_photo()
+    one.ask_everything().look().look()
+    link = "#" + one.page.evaluate("location.hash.slice(1)")
+    again = person(link)
+    assert again.seen == one.seen
+    red = "document.querySelector('canvas').getContext('2d').getImageData(9, 5, 1, 1).data.join()"
+    assert again.page.evaluate(red) == one.page.evaluate(red) == ",".join(map(str, [*PHOTOS[0][5, 9], 255]))
+    again.show_photo().look()
+    assert again.said[:2] == one.said
+    again.show_photo(PHOTOS[1])
+    again.seen_are(0).look()
+    assert (pixels_of(again.state["said"][0]["values"]["r2c3"]) == PHOTOS[1][4:8, 8:12]).all()
+
+
+def test_a_link_that_would_be_too_long_is_not_offered_and_the_record_still_is(person, photo_models, cut):
+    about = PngImagePlugin.PngInfo()
+    about.add_text("note", "x" * 30000)
+    long = f"data:image/png;base64,{base64.b64encode(as_file(cut('r2c3'), about=about)['buffer']).decode()}"
+    said = [{"name": "r2c3", "values": {"r2c3": long}, "at": "2026-01-01T00:00:00Z"}]
+    facts = photo_models.models["colours"].facts
+    state = {"v": 1, "model": "colours", "fingerprint": facts["fingerprint"], "known": {}, "stop": None, "costs": {}}
+    one = person("#" + base64.urlsafe_b64encode(json.dumps(state | {"said": said}).encode()).decode().rstrip("="))
+    assert one.said == ["r2c3"]
+    expect(one.part("said")).to_contain_text("the link would be too long")
+    expect(one.button("Copy link", "said")).to_have_count(0)
+    assert one.state["said"] == []
+    with one.page.expect_download() as download:
+        one.button("Record as JSON", "said").click()
+    record = json.loads(download.value.path().read_text(encoding="utf-8"))
+    assert record["steps"][0]["answers"] == {"r2c3": long}
+    one.button("Undo", "said").click()
+    one.seen_are(0)
+    expect(one.button("Copy link", "said")).to_have_count(1)
+
+
+def test_a_sketch_is_made_of_the_whole_photo_only_when_somebody_says_so(person):
+    one = person().show("sketched").show_photo()
+    expect(one.part("question")).to_contain_text("the whole photo, at 16 x 16 pixels, is sent there once")
+    one.button("Go on without").click()
+    expect(one.part("question")).not_to_contain_text("sent there once")
+    assert all("image" not in body for body in one.sent)
+    one.button("Use a sketch after all: the whole photo is sent for it").click()
+    expect(one.part("question")).to_contain_text("The sketch is known from the start")
+    (whole,) = [body["image"] for body in one.settle().sent if "image" in body]
+    assert (pixels_of(whole, (16, 16, 3)) == PHOTOS[0]).all()
+    assert one.state["known"] == {"sketch": as_data_url(sketches(PHOTOS[:1])[0][..., None])}
+    assert one.violations() == []
+    one.button("Without the sketch").click()
+    expect(one.part("question").get_by_alt_text("The sketch")).to_have_count(0)
+    assert one.settle().state["known"] == {}
+
+
+def test_photos_of_other_sizes_are_cut_around_the_middle_and_other_files_are_refused(person):
+    one = person()
+    text = {"name": "notes.png", "mimeType": "image/png", "buffer": b"no photo"}
+    one.page.get_by_label("Photo", exact=True).set_input_files(text)
+    expect(one.part("question").get_by_role("alert")).to_contain_text("notes.png can't be read as a picture")
+    wide = np.repeat(np.repeat(PHOTOS[0], 10, 0), 10, 1)
+    wide = np.concatenate([np.zeros_like(wide[:, :80]), wide, np.zeros_like(wide[:, :80])], 1)
+    one.show_photo(wide, name="wide.png").look()
+    expect(one.part("question").get_by_role("alert")).to_have_count(0)
+    got = pixels_of(one.state["said"][0]["values"]["r2c3"]).astype(int)
+    assert np.abs(got[1:3, 1:3] - PHOTOS[0][5:7, 9:11]).max() <= 2
+
+
+def test_grey_is_what_the_server_makes_of_colours(person):
+    code = """async (file) => {
+        const { readPicture } = await import("./web/photo.js");
+        const bytes = Uint8Array.from(atob(file), (c) => c.charCodeAt(0));
+        return (await readPicture(new File([bytes], "a.png"), [16, 16, 1])).toDataURL("image/png");
+    }"""
+    made = person().page.evaluate(code, base64.b64encode(as_file(PHOTOS[0])["buffer"]).decode())
+    assert (pixels_of(made, (16, 16, 1))[..., 0] == np.asarray(Image.fromarray(PHOTOS[0]).convert("L"))).all()
+
+
+def test_a_patch_can_be_given_without_a_photo(person, cut):
+    one = person().ask_everything()
+    one.cell("r2c3").click()
+    expect(one.part("question").get_by_role("heading")).to_have_text("The patch in row 2, column 3")
+    one.part("question").get_by_text("give this patch alone").click()
+    one.button("Answer", "question").click()
+    expect(one.part("question")).to_contain_text("Give an answer, or say that it can't be had.")
+    one.part("question").get_by_label("r2c3").set_input_files(as_file(cut("r2c3")))
+    expect(one.part("question").get_by_alt_text("As it is sent")).to_be_visible()
+    one.button("Answer", "question").click()
+    assert (pixels_of(one.seen_are(1).state["said"][0]["values"]["r2c3"]) == cut("r2c3")).all()
+
+
+def test_a_photo_may_be_dropped(person):
+    one = person()
+    code = """async (file) => {
+        const bytes = Uint8Array.from(atob(file), (c) => c.charCodeAt(0));
+        const held = new DataTransfer();
+        held.items.add(new File([bytes], "dropped.png", { type: "image/png" }));
+        const about = { dataTransfer: held, bubbles: true, cancelable: true };
+        for (const kind of ["dragover", "drop"]) document.body.dispatchEvent(new DragEvent(kind, about));
+    }"""
+    one.page.evaluate(code, base64.b64encode(as_file(PHOTOS[0])["buffer"]).decode())
+    expect(one.part("question")).to_contain_text("dropped.png")
+    one.look()
+
+
+LOOKS = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"viewport": {"width": 320, "height": 640}, "is_mobile": True, "has_touch": True},
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_no_look_of_the_page_breaks_the_rules_for_accessibility(person, look):
+    """Without a photo, with one, and after the stop; never wider than the screen."""
+    one = person(**LOOKS[look])
+    one.part("question").get_by_text("give this patch alone").click()
+    found = one.violations()
+    one.show_photo()
+    one.ask_everything().look().look()
+    found += one.violations()
+    one.button("Reveal until it stops").click()
+    expect(one.part("question")).to_contain_text(STOPPED)
+    found += one.settle().violations()
+    assert found == []
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
