@@ -25,6 +25,20 @@ def a_browser():
         browser.close()
 
 
+@contextlib.contextmanager
+def visits(open_page):
+    """Opens the page, as often as wanted; at the end nothing has gone wrong there, nor left for another host."""
+    people = []
+
+    def come(*args, **context):
+        people.append(open_page(*args, **context))
+        return people[-1]
+
+    yield come
+    for one in people:
+        one.leave()
+
+
 class Person:
     """Somebody in front of the page. Keeps what the browser asked for, and what went wrong in it."""
 

@@ -22,7 +22,7 @@ from askwise.service.exports import COLUMNS
 from askwise.stopping import parse_rule
 
 pytest.importorskip("playwright", reason="the page is tested in a browser: `make test-browser`")
-from browser import CHROMIUM, Person, a_browser
+from browser import CHROMIUM, Person, a_browser, visits
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.skipif(
@@ -100,16 +100,8 @@ def browser():
 
 @pytest.fixture
 def person(browser, url):
-    """Opens the page, as often as wanted; at the end nothing has gone wrong there, nor left for another host."""
-    people = []
-
-    def come(hash="", to=url, **context):
-        people.append(Person(browser, to, hash, **context))
-        return people[-1]
-
-    yield come
-    for one in people:
-        one.leave()
+    with visits(lambda hash="", to=url, **context: Person(browser, to, hash, **context)) as come:
+        yield come
 
 
 def link_to(facts, **changes):

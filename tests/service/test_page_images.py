@@ -19,7 +19,7 @@ from askwise.stopping import parse_rule
 from pictures import make_images
 
 pytest.importorskip("playwright", reason="the page is tested in a browser: `make test-browser`")
-from browser import CHROMIUM, Person, a_browser
+from browser import CHROMIUM, Person, a_browser, visits
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.skipif(
@@ -74,16 +74,8 @@ def browser():
 
 @pytest.fixture
 def person(browser, url):
-    """Opens the page, as often as wanted; at the end nothing has gone wrong there, nor left for another host."""
-    people = []
-
-    def come(hash="", **context):
-        people.append(Viewer(browser, url, hash, **context))
-        return people[-1].settle("colours")
-
-    yield come
-    for one in people:
-        one.leave()
+    with visits(lambda hash="", **context: Viewer(browser, url, hash, **context).settle("colours")) as come:
+        yield come
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
-from askwise.methods.checks import check_whole
+from askwise.methods.imagining import ImaginingMethod
 from askwise.methods.table import TableMethod
 from askwise.networks.mlp import Mlp
 from askwise.networks.pair import Networks
@@ -175,16 +175,8 @@ class Imagining(RandomDraws):
 
 
 @with_settings
-class Eddi(TableMethod):
+class Eddi(TableMethod, ImaginingMethod):
     """What EDDI's classifier and regressor share: settings, networks and the stages of training."""
-
-    latent: int = 16
-    n_samples: int = 16
-
-    def check_settings(self) -> None:
-        super().check_settings()
-        check_whole("latent", self.latent)
-        check_whole("n_samples", self.n_samples, least=2)
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         model = PartialVae(space, self.hidden, self.latent, self.layers, self.dropout or 0.0)

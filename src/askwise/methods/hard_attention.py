@@ -9,9 +9,9 @@ from torch import Tensor
 
 from askwise.features import FeatureSpace, Rows
 from askwise.methods.base import ClassifierMethod, with_settings
-from askwise.methods.checks import check_whole
 from askwise.methods.eddi import MODEL_UPDATES, NUMBERS_AT_ONCE, PREDICTOR_UPDATES, information
 from askwise.methods.image_inputs import ImageInputs
+from askwise.methods.imagining import ImaginingMethod
 from askwise.networks.hard_attention import FEATURES, HardAttention
 from askwise.networks.pair_policy import PairPolicy
 from askwise.networks.partial_vae import spread_noise
@@ -122,7 +122,7 @@ class Imputing(RandomDraws):
 
 
 @with_settings
-class HardAttentionImageClassifier(ClassifierMethod, ImageInputs):
+class HardAttentionImageClassifier(ClassifierMethod, ImageInputs, ImaginingMethod):
     """Asks the patch whose imagined features would tell most about a label per cost.
 
     patch, prior, augment, mean, std: as those of DimeImageClassifier; patches are seen by a network of its own, so
@@ -133,14 +133,6 @@ class HardAttentionImageClassifier(ClassifierMethod, ImageInputs):
     """
 
     registry_name = "hard-attention-image-classifier"
-
-    latent: int = 16
-    n_samples: int = 16
-
-    def check_settings(self) -> None:
-        super().check_settings()
-        check_whole("latent", self.latent)
-        check_whole("n_samples", self.n_samples, least=2)
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         assert isinstance(space, PatchSpace)
