@@ -407,7 +407,7 @@ def rollout(
     """
     keep_memory()
     traces = []
-    size = batch_size or rows_at_once(costs.device)
+    size = batch_size or rows_at_once(rows, costs.device)
     for i, batch in enumerate(rows.batches(size)):
         traces.append(_roll(policy, place(batch), costs, rules, walked_by, exact))
         if progress is not None:

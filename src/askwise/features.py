@@ -130,9 +130,15 @@ class Rows:
         return [self.take(slice(start, start + size)) for start in range(0, len(self), size)]
 
 
-def rows_at_once(device: torch.device) -> int:
-    """How many rows to compute with at a time: what a CPU's cache holds, and what keeps a GPU busy."""
-    return 1024 if device.type == "cpu" else 16384
+def rows_at_once(rows: Rows, device: torch.device | None = None) -> int:
+    """How many rows to compute with at a time, on their own device if no other is given.
+
+    What a CPU's cache holds, and what keeps a GPU busy; of images fewer, since what a network makes of them fills
+    many times their size.
+    """
+    on_cpu = (device or rows.x.device).type == "cpu"
+    most, most_entries = (1024, 2**22) if on_cpu else (16384, 2**25)
+    return max(16, min(most, most_entries // rows.x.shape[1]))
 
 
 def evenly(n: int, most: int) -> Tensor:

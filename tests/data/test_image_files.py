@@ -247,3 +247,17 @@ def test_a_split_that_is_not_there_is_refused(folder, tmp_path):
         read_images(path, split="tset")
     with pytest.raises(AskwiseError, match="only an npz file has splits"):
         read_images(folder, split="test")
+
+
+def test_a_photo_of_a_camera_held_upright_is_turned(tmp_path):
+    wide = np.zeros((16, 32, 3), dtype=np.uint8)
+    wide[:, :16] = 200
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    for label in ("a", "b"):
+        (tmp_path / label).mkdir()
+        Image.fromarray(wide).save(tmp_path / label / "photo.jpg", exif=exif, quality=100)
+    found = read_images(tmp_path)
+    assert found.images.shape == (2, 32, 16, 3)
+    assert found.images[0, :12].min() > 150
+    assert found.images[0, -12:].max() < 50

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import warnings
 import zipfile
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 
 from askwise.errors import AskwiseError, AskwiseWarning, listed, unknown_name
 
@@ -21,6 +20,8 @@ Array = np.ndarray[Any, Any]
 IMAGE_TYPES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 # Fewer are decoded before other processes have started.
 WORTH_WORKERS = 500
+# The tag of EXIF that says how an image is turned, and the values in which width and height change places.
+ORIENTATION, TURNED = 0x0112, (5, 6, 7, 8)
 # What an image is cut and scaled to where sizes differ and none is given.
 USUAL_SIZE = 224
 # A side of squares, or height and width.
@@ -192,7 +193,7 @@ def _decoded(
     progress: Callable[[float], None] | None,
 ) -> Images:
     """Pictures, in files or as their bytes, at one size."""
-    count = workers or (len(os.sched_getaffinity(0)) if len(what) >= WORTH_WORKERS else 1)
+    count = workers or (cpu_count() if len(what) >= WORTH_WORKERS else 1)
     if size is None:
         size = _common_size(what, sources)
     steps = [slice(start, start + 100) for start in range(0, len(what), 100)]
@@ -209,7 +210,7 @@ def _decoded(
 
 def _common_size(what: Sequence[Path | bytes], sources: Sequence[str]) -> int | None:
     """None where all have one size already; looking at the headers takes little."""
-    sizes = {_opened(one, source).size for one, source in zip(what, sources, strict=True)}
+    sizes = {_shown_size(_opened(one, source)) for one, source in zip(what, sources, strict=True)}
     if len(sizes) == 1:
         return None
     small, large = (f"{height} x {width}" for width, height in (min(sizes), max(sizes)))
@@ -220,6 +221,14 @@ def _common_size(what: Sequence[Path | bytes], sources: Sequence[str]) -> int | 
         stacklevel=5,
     )
     return USUAL_SIZE
+
+
+def _shown_size(image: Any) -> tuple[int, int]:
+    """Width and height as it is to be seen: a camera held upright writes that beside the pixels."""
+    width, height = image.size
+    # Of a PNG that would decode all of it, and cameras write none.
+    turned = image.format in ("JPEG", "MPO") and image.getexif().get(ORIENTATION) in TURNED
+    return (height, width) if turned else (width, height)
 
 
 def _each(what: Sequence[Path | bytes], sources: Sequence[str], size: Size | None) -> Array:
@@ -248,9 +257,11 @@ def _scaled(images: Array, size: Size | None, path: Path) -> Array:
 
 
 def _converted(image: Any, mode: str, source: str) -> Any:
-    """An image decoded, in grey ("L") or in colours ("RGB")."""
+    """An image decoded and as it is to be seen, in grey ("L") or in colours ("RGB")."""
+    from PIL import ImageOps
+
     try:
-        return image.convert(mode)
+        return ImageOps.exif_transpose(image).convert(mode)
     except (OSError, ValueError, SyntaxError) as error:
         raise AskwiseError(f"the image {source} can't be read: {error}; mend it or leave it out") from error
 

@@ -153,6 +153,10 @@ class ImageSchema(Schema):
     def layout(self) -> PatchLayout:
         return self.space.layout
 
+    @property
+    def n_features(self) -> int:
+        return self.layout.n_pixels
+
     def question_wording(self, group: str) -> Wording:
         row, column = group[1:].split("c")
         return replace(self.wording_of(group), text=f"the patch in row {row}, column {column}")
@@ -207,7 +211,7 @@ class ImageSchema(Schema):
         members = {name: (name,) for name in layout.names}
         free = [SKETCH] if layout.sketch else []
         prices = group_costs(costs, [*members, *free], members, free)
-        return ImageSchema(tuple(columns), PatchSpace.of(layout, prices), named=True)
+        return ImageSchema(tuple(columns), PatchSpace.of(layout, prices), named=False)
 
 
 def schema_from_dict(data: dict[str, Any]) -> Schema:

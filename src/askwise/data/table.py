@@ -140,6 +140,11 @@ class Schema:
         """The number of each column."""
         return {name: c for c, name in enumerate(self.column_names)}
 
+    @property
+    def n_features(self) -> int:
+        """What scikit-learn counts as the features of a row."""
+        return len(self.columns)
+
     def column(self, name: str) -> Column:
         return self.columns[self.column_position[name]]
 

@@ -9,8 +9,8 @@ from askwise.features import FeatureSpace
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.dime import FIRST_VALUE, Dime, DimePolicy, JointObjective
 from askwise.methods.image import ImageMethod
-from askwise.networks.image_pair import ImageNetworks
-from askwise.networks.pair import Networks
+from askwise.networks.image_pair import ImageNetwork, ImageNetworks, PredictorHead
+from askwise.networks.pair import Networks, SeparateNetworks
 from askwise.policy import Policy
 from askwise.tasks import Task
 from askwise.training.loop import Training, frozen
@@ -26,16 +26,24 @@ class ImageDime(ImageMethod, Dime):
     joint_updates: ClassVar[int] = 500
 
     learn_from: int | None = 4
+    share_backbone: bool = True
+    drop_unknown: bool = False
+    stop_gradient: bool = False
     prior_for: str = "both"
 
     def check_settings(self) -> None:
         super().check_settings()
         if self.prior_for not in PRIOR_FOR:
             raise AskwiseError(f"prior_for takes {' or '.join(map(repr, PRIOR_FOR))}, was given {self.prior_for!r}")
-        if self.prior_for == "predictor" and (self.stop_gradient or not self.share_backbone):
+        if self.prior_for == "predictor" and self.stop_gradient:
             raise AskwiseError(
-                "prior_for='predictor' trains the prior by predictions alone, on the networks of a shared backbone: "
-                "give stop_gradient=False and share_backbone=True with it"
+                "prior_for='predictor' trains the prior by predictions alone, and stop_gradient=True keeps them from "
+                "it; give one of the two"
+            )
+        if not self.share_backbone and (self.stop_gradient or self.prior_for == "predictor"):
+            raise AskwiseError(
+                "stop_gradient=True and prior_for='predictor' are about a prior that predictions and values share; "
+                "leave out share_backbone=False"
             )
 
     def value_epochs(self, pretrain_epochs: int) -> int:
@@ -43,10 +51,15 @@ class ImageDime(ImageMethod, Dime):
         return -(-pretrain_epochs // 5)
 
     def networks(self, space: FeatureSpace, task: Task) -> Networks:
-        networks = self.image_networks(space, task, FIRST_VALUE, self.drop_unknown)
-        if isinstance(networks, ImageNetworks):
-            networks.trunk.values_read_prior = self.prior_for == "both"
-        return networks
+        """A predictor and values on one backbone, or on one each."""
+        trunk = self.trunk(space, self.drop_unknown)
+        predictor = PredictorHead(trunk, task.n_outputs, self.stop_gradient)
+        if self.share_backbone:
+            trunk.values_read_prior = self.prior_for == "both"
+            return ImageNetworks(trunk, predictor, self.value_head(trunk, space, FIRST_VALUE))
+        other = self.trunk(space, self.drop_unknown)
+        values = ImageNetwork(other, self.value_head(other, space, FIRST_VALUE))
+        return SeparateNetworks(ImageNetwork(trunk, predictor), values)
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         if self.prior is None or self.prior_for == "both":

@@ -14,14 +14,13 @@ from askwise.networks.backbones import TimmBackbone, TokenBackbone, build_backbo
 from askwise.networks.image_pair import (
     DroppingTrunk,
     ImageNetwork,
-    ImageNetworks,
     MapValues,
     PredictorHead,
     QueryValues,
     Summary,
     Trunk,
 )
-from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
+from askwise.networks.pair import SeparateNetworks, SharedNetworks
 from askwise.patches import PatchSpace
 from askwise.tasks import Task
 
@@ -31,9 +30,6 @@ class ImageMethod(ImageInputs):
     """A method that sees images through a backbone."""
 
     backbone: str | TimmBackbone | nn.Module = "small-cnn"
-    stop_gradient: bool = False
-    share_backbone: bool = True
-    drop_unknown: bool = False
 
     def trunk(self, space: FeatureSpace, drop: bool = False) -> Trunk:
         """Pixels through a backbone; unknown patches are left out where it can, and is asked to."""
@@ -61,7 +57,8 @@ class ImageMethod(ImageInputs):
 
     def network(self, space: FeatureSpace, n_outputs: int) -> nn.Module:
         trunk = self.trunk(space)
-        return ImageNetwork(trunk, PredictorHead(trunk, n_outputs, self.stop_gradient))
+        # Nothing else trains its prior.
+        return ImageNetwork(trunk, PredictorHead(trunk, n_outputs, stop_gradient=False))
 
     def pair(self, space: FeatureSpace, task: Task, share_trunk: bool = False) -> SeparateNetworks | SharedNetworks:
         """Networks on what may be known in part: no patch is left out."""
@@ -74,21 +71,11 @@ class ImageMethod(ImageInputs):
 
     def _values(self, space: FeatureSpace) -> ImageNetwork:
         trunk = self.trunk(space)
-        return ImageNetwork(trunk, self._value_head(trunk, space, 0.0))
+        return ImageNetwork(trunk, self.value_head(trunk, space, 0.0))
 
-    def _value_head(self, trunk: Trunk, space: FeatureSpace, first_value: float) -> nn.Module:
+    def value_head(self, trunk: Trunk, space: FeatureSpace, first_value: float) -> nn.Module:
+        """One raw score a patch from what a trunk has seen; they start at about `first_value`."""
         assert isinstance(space, PatchSpace)
         if trunk.drops:
             return QueryValues(trunk, space.n_groups, first_value)
         return MapValues(trunk, space.layout.grid, first_value)
-
-    def image_networks(self, space: FeatureSpace, task: Task, first_value: float, drop: bool) -> Networks:
-        """A predictor and values on one backbone, or on one each."""
-        trunk = self.trunk(space, drop)
-        predictor = PredictorHead(trunk, task.n_outputs, self.stop_gradient)
-        if self.share_backbone:
-            return ImageNetworks(trunk, predictor, self._value_head(trunk, space, first_value))
-        other = self.trunk(space, drop)
-        return SeparateNetworks(
-            ImageNetwork(trunk, predictor), ImageNetwork(other, self._value_head(other, space, first_value))
-        )

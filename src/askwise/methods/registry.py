@@ -160,7 +160,7 @@ def _estimator(path: str | Path, contents: bundle.Contents, modules: dict[str, n
         policy = estimator.build(parts["schema"].space, parts["task"])
     policy.load_state_dict(contents.weights)
     schema = parts["schema"]
-    estimator.n_features_in_ = len(schema.columns)
+    estimator.n_features_in_ = schema.n_features
     if schema.named:
         estimator.feature_names_in_ = np.array(schema.column_names, dtype=object)
     device = estimator.place_of_use(pick_device("auto"))

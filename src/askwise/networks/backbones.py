@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from askwise.errors import AskwiseError, shortened, unknown_name
+from askwise.errors import AskwiseError, listed, shortened
 from askwise.networks.conv import SmallCnn, conv_norm
 from askwise.networks.pixels import MEAN, SEEN_CHANNELS, STD
 from askwise.networks.vit import SmallVit
@@ -234,7 +235,12 @@ class TimmBackbone:
         """Raise a clear error where timm has no such model or can't be loaded, or the weights are not there."""
         timm = _timm()
         if not timm.is_model(self.name.partition(".")[0]):
-            raise unknown_name("backbone", self.name, [*OWN, *timm.list_models()])
+            near = difflib.get_close_matches(self.name, [*OWN, *timm.list_models()], n=3)
+            hint = f"did you mean {listed(near)}? " if near else ""
+            raise AskwiseError(
+                f"unknown backbone {self.name!r}; {hint}allowed: {listed(OWN)}, or the name of a timm model, as "
+                "timm.list_models() has them"
+            )
         if self.weights is not None and not Path(self.weights).is_file():
             raise AskwiseError(f"there is no file of weights {self.weights}")
 

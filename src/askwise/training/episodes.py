@@ -78,7 +78,7 @@ class EpisodeObjective:
         """
         horizon = self.costs.mean() * (self.n_steps + 1)
         total = torch.zeros((), device=rows.x.device)
-        for batch in rows.batches(rows_at_once(rows.x.device)):
+        for batch in rows.batches(rows_at_once(rows)):
             assert batch.y is not None
             for t, step in enumerate(walk(self.policy, batch, self.costs, self.n_steps + 1)):
                 end = step.spent_next if t < self.n_steps else horizon

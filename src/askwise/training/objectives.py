@@ -75,7 +75,7 @@ class RandomDraws:
         yield (self.errors(rows) * weight).sum() / weight.sum()
 
     def validate(self, rows: Rows) -> Tensor:
-        batches = rows.batches(rows_at_once(rows.x.device))
+        batches = rows.batches(rows_at_once(rows))
         with own_draws(rows.x.device, seed=0):
             return torch.cat([self.errors(batch) for batch in batches for _ in range(self.validation_draws)]).mean()
 
@@ -110,7 +110,7 @@ class MaskedPrediction:
         assert rows.y is not None
         total = torch.zeros((), device=rows.x.device)
         with own_draws(rows.x.device, seed=0):
-            for batch in rows.batches(rows_at_once(rows.x.device)):
+            for batch in rows.batches(rows_at_once(rows)):
                 assert batch.y is not None
                 for _ in range(self.validation_masks):
                     mask = self.policy.mask(self.draw(batch.available), batch.present)

@@ -175,7 +175,7 @@ class QLearning(nn.Module):
         if self.rule is None:
             return EpisodeObjective(self.policy, self.task, self.costs, self.n_steps).validate(rows)
         total = torch.zeros((), device=rows.x.device)
-        for batch in rows.batches(rows_at_once(rows.x.device)):
+        for batch in rows.batches(rows_at_once(rows)):
             assert batch.y is not None
             *_, last = walk(self.policy, batch, self.costs, self.n_steps + 1, self.rule)
             total += self.task.loss(last.belief.outputs, batch.y).sum()

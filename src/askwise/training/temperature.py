@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from askwise.acquisition import walk
-from askwise.features import Rows, evenly
+from askwise.features import Rows, evenly, rows_at_once
 from askwise.policy import Policy
 from askwise.training.draws import own_draws
 from askwise.training.objectives import random_known
@@ -51,11 +51,13 @@ def fit_temperature(policy: Policy, rows: Rows, costs: Tensor, n_steps: int, sta
     one row are no separate evidence: each row counts once.
     """
     some = rows.take(evenly(len(rows), MOST_ROWS).to(rows.x.device))
-    assert some.y is not None
-    found = list(states(policy, some, costs, n_steps + 1))
-    outputs = torch.cat([logits for logits, _ in found])
+    found, answers = [], []
+    for batch in some.batches(rows_at_once(some)):
+        assert batch.y is not None
+        found += list(states(policy, batch, costs, n_steps + 1))
+        answers.append(batch.y.repeat(n_steps + 1))
+    outputs, y = torch.cat([logits for logits, _ in found]), torch.cat(answers)
     weight = torch.cat([counts for _, counts in found]).to(outputs.dtype)
-    y = some.y.repeat(n_steps + 1)
 
     def badness(temperature: float) -> float:
         surprise = F.cross_entropy(outputs / temperature, y, reduction="none")
