@@ -268,9 +268,9 @@ def trained(folder: Path) -> Path:
 
 
 @contextmanager
-def served(model: Path, folder: Path):
+def served(model: Path, folder: Path, *options: str):
     command = [sys.executable, "-m", "askwise", "serve", str(model), "--port", "0", "--json"]
-    command += ["--journal", f"sqlite:///{folder / 'journal.db'}"]
+    command += ["--journal", f"sqlite:///{folder / 'journal.db'}", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         url = json.loads(process.stdout.readline())["url"]

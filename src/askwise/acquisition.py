@@ -12,7 +12,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from askwise.arrays import among, any_in_row, at_least_zero, both, keep_memory, largest, like, namespace, uniform
+from askwise.arrays import (
+    among,
+    any_in_row,
+    at_least_zero,
+    both,
+    full_precision,
+    keep_memory,
+    largest,
+    like,
+    namespace,
+    uniform,
+)
 from askwise.errors import AskwiseError
 from askwise.features import Rows, rows_at_once
 from askwise.policy import Belief, Policy
@@ -409,7 +420,8 @@ def rollout(
     traces = []
     size = batch_size or rows_at_once(rows, costs.device)
     for i, batch in enumerate(rows.batches(size)):
-        traces.append(_roll(policy, place(batch), costs, rules, walked_by, exact))
+        with full_precision():
+            traces.append(_roll(policy, place(batch), costs, rules, walked_by, exact))
         if progress is not None:
             progress(min(1.0, (i + 1) * size / len(rows)))
     return _join(traces)

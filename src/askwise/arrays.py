@@ -6,7 +6,8 @@ A batch runs in torch, a session's one row in numpy.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,17 @@ def softplus(raw: Any) -> Any:
         return F.softplus(raw)
     curved = np.log1p(np.exp(np.minimum(raw, SOFTPLUS_IS_LINEAR)))
     return np.where(raw > SOFTPLUS_IS_LINEAR, raw, curved)
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Have a GPU's convolutions compute in float32 as it is written, and not in its shorter form for tensor cores."""
+    before = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
 
 
 def keep_memory() -> None:

@@ -136,7 +136,7 @@ class Model:
         """Outputs from everything that is present."""
         policy, found = self.running_policy, []
         with torch.no_grad():
-            for batch in rows.batches(min(8192, 8 * rows_at_once(rows))):
+            for batch in rows.batches(rows_at_once(rows, torch.device(self.device))):
                 placed = self.place(batch)
                 mask = policy.mask(placed.available, placed.present)
                 found.append(policy(placed.x, mask, scores=False).outputs.cpu())
@@ -207,7 +207,7 @@ class Model:
             )
         found = []
         with torch.no_grad():
-            for batch in rows.batches(min(8192, 8 * rows_at_once(rows))):
+            for batch in rows.batches(rows_at_once(rows, torch.device(self.device))):
                 placed = self.place(batch)
                 belief = policy(placed.x, policy.mask(placed.available, placed.present))
                 assert belief.scores is not None

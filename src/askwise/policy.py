@@ -37,8 +37,8 @@ class Policy(nn.Module):
     is_exportable: bool = True
     # Whether many walks over many rows take little beside training.
     is_quick: bool = True
-    # Whether it learns under noise, such as dropout, that is not there when it is used.
-    is_noisy: bool = True
+    # Whether it walks under the noise it learns under, such as dropout: that is exploration too.
+    explores: bool = True
     # How many times rougher its float32 is than that of a small perceptron.
     rounding: float = 1.0
     group_of_column: Tensor

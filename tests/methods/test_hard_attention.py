@@ -10,7 +10,7 @@ from sklearn.base import clone
 from torch import nn
 
 from askwise import IMAGE_METHODS, AskwiseError, Budget, HardAttentionImageClassifier, Penalty, Session, load
-from askwise.data.images import sketches
+from askwise.data.sketches import sketches
 from askwise.methods import hard_attention
 from askwise.methods.hard_attention import Imputing
 from askwise.tasks import Classification, entropy

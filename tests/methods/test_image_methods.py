@@ -7,8 +7,10 @@ from sklearn.base import clone, is_classifier
 from torch import nn
 
 from askwise import AskwiseError, Budget, DimeImageClassifier, DimeImageRegressor, Session, TimmBackbone, load
+from askwise.methods import neural
 from askwise.methods.registry import IMAGE_METHODS
 from askwise.patches import PatchLayout
+from askwise.training.loop import Training
 from pictures import FAST_IMAGES, TELLING, make_images
 
 LAYOUT = PatchLayout(16, 16, 3, 4)
@@ -142,7 +144,7 @@ def test_a_clone_has_the_same_settings_and_no_model(model):
 
 
 def test_images_of_another_size_are_refused(model):
-    with pytest.raises(AskwiseError, match=r"images of shape \(20, 20, 3\) were given, and the model takes"):
+    with pytest.raises(AskwiseError, match="were given, and the model takes 16 x 16"):
         model.acquire(np.zeros((2, 20, 20, 3), dtype=np.uint8))
 
 
@@ -178,7 +180,8 @@ CASES = {
     "unknown patches dropped": {"backbone": "small-vit", "drop_unknown": True, "learning_rate": 1e-2},
     "unknown patches dropped, of timm": {"backbone": TINY_VIT, "drop_unknown": True},
     "a sketch": {"backbone": "small-vit", "prior": "sketch"},
-    "a sketch that predictions train": {"backbone": "small-vit", "prior": "sketch", "stop_gradient": False},
+    "a sketch that predictions do not train": {"backbone": "small-vit", "prior": "sketch", "stop_gradient": True},
+    "a sketch for predictions alone": {"backbone": "small-vit", "prior": "sketch", "prior_for": "predictor"},
     "patches missing in training": {"backbone": "small-cnn", "share": 0.1},
 }
 
@@ -301,7 +304,7 @@ def test_a_run_broken_off_ends_with_the_same_weights(backbone, tmp_path):
         ({"patch": 5}, r"16 x 16 pixels can't be cut into whole patches of 5 x 5"),
         ({"patch": 0}, r"patch"),
         ({"augment": "flip"}, r"augment takes a list of some of 'shift', 'zoom'.*was given 'flip'"),
-        ({"augment": ["turn"]}, r"was given 'turn'"),
+        ({"augment": ["turn"]}, r"was given .'turn'."),
         ({"prior": "photo"}, r"prior takes None or 'sketch', was given 'photo'"),
         ({"mean": (0.5,)}, r"mean takes three numbers"),
         ({"backbone": "small-cnn", "drop_unknown": True}, r"drop_unknown=True needs a vision transformer"),
@@ -327,3 +330,51 @@ def test_settings_that_cannot_be_are_told(settings, said):
 def test_what_is_no_images_is_told(given, said):
     with pytest.raises(AskwiseError, match=said):
         DimeImageClassifier(patch=4).fit(given, [0, 1, 0, 1])
+
+
+def test_images_to_validate_on_must_have_the_size_of_those_to_learn_from():
+    X, y = make_images()
+    larger = X.repeat(2, 1).repeat(2, 2)
+    settings = {**FAST_IMAGES, "backbone": "small-vit", "epochs": 1, "pretrain_epochs": 1}
+    with pytest.raises(AskwiseError, match="32 x 32 pixels and 3 channels were given, and the model takes 16 x 16"):
+        DimeImageClassifier(**settings).fit(X, y, eval_set=(larger, y))
+    # A second fit is about the second images alone.
+    model = DimeImageClassifier(**settings).fit(X[:60], y[:60])
+    model.fit(larger[:60], y[:60], eval_set=(larger[60:80], y[60:80]))
+    assert model.model_.schema.layout.height == 32
+
+
+@pytest.mark.parametrize("backbone", ["small-cnn", "small-vit"])
+def test_a_prior_for_predictions_alone_leaves_the_policy_as_it_was(backbone, monkeypatch):
+    """Questions and values stay those of the model without the prior, to the last statistic of a batch norm."""
+    X, y = make_images(80)
+    kept = {}
+    stage = Training.stage
+
+    def noted(training, name, *rest):
+        if name == "prior":
+            kept["before"] = {k: v.clone() for k, v in training.policy.state_dict().items()}
+        stage(training, name, *rest)
+
+    monkeypatch.setattr(Training, "stage", noted)
+    how = {"prior": "sketch", "prior_for": "predictor", "epochs": 2, "pretrain_epochs": 2}
+    model = DimeImageClassifier(**{**FAST_IMAGES, **how}, backbone=backbone).fit(X, y)
+    after = model.model_.policy.state_dict()
+    frozen = [k for k in after if ".trunk.backbone." in k or ".value_head." in k]
+    assert frozen
+    assert all(torch.equal(after[k], kept["before"][k]) for k in frozen)
+    assert any(not torch.equal(after[k], kept["before"][k]) for k in after if ".trunk.prior." in k)
+
+
+def test_the_temperature_is_that_of_the_predictions_as_they_are_in_the_end(monkeypatch):
+    X, y = make_images(80)
+    seen = []
+    measure = neural.fit_temperature
+    monkeypatch.setattr(
+        neural,
+        "fit_temperature",
+        lambda policy, *rest: seen.append(float(policy.temperature)) or measure(policy, *rest),
+    )
+    how = {"prior": "sketch", "prior_for": "predictor", "epochs": 1, "pretrain_epochs": 1}
+    DimeImageClassifier(**{**FAST_IMAGES, **how}, backbone="small-vit").fit(X, y)
+    assert seen == [1.0]

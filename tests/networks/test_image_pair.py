@@ -1,6 +1,7 @@
 """A predictor and a value network on images: what they see, what they cost, and how they learn."""
 
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -13,7 +14,7 @@ from askwise import DimeImageClassifier, TimmBackbone
 from askwise.features import Rows
 from askwise.methods.dime import JointObjective
 from askwise.networks.backbones import TokenBackbone, build_backbone
-from askwise.networks.image_pair import DroppingTrunk, ImageNetworks, MapValues, PredictorHead, QueryValues, Trunk
+from askwise.networks.image_pair import DroppingTrunk, MapValues, PredictorHead, Trunk
 from askwise.networks.pixels import Pixels
 from askwise.patches import PatchLayout, PatchSpace
 from askwise.tasks import Classification
@@ -43,8 +44,7 @@ def make_networks(name, layout=LAYOUT, stop_gradient=True, seed=0):
     backbone = build_backbone(given, layout, 16, 1)
     prior = build_backbone(given, layout, 16, 1) if layout.sketch else None
     trunk = (DroppingTrunk if drop else Trunk)(Pixels(layout), backbone, prior)
-    value = QueryValues(trunk, layout.n_patches, 0.5) if drop else MapValues(trunk, layout.grid, 0.5)
-    networks = ImageNetworks(trunk, PredictorHead(trunk, 3, stop_gradient), value)
+    networks = trunk.networks(PredictorHead(trunk, 3, stop_gradient), trunk.value_head(0.5))
     for part in networks.modules():
         if isinstance(part, nn.BatchNorm2d):
             part.running_mean.normal_(std=0.1)
@@ -68,9 +68,9 @@ def masks(layout, n=3, share=0.5, seed=0):
     return torch.cat([known, torch.ones(n, 1, dtype=torch.bool)], 1) if layout.sketch else known
 
 
-def run(networks, x, mask, **given):
+def run(networks, x, mask, scores=True, most=None):
     with torch.no_grad():
-        return networks(x, mask, **given)
+        return networks(x, mask, scores) if most is None else networks.counted(x, mask, scores, most)
 
 
 # What they see
@@ -92,7 +92,11 @@ def test_with_everything_known_it_predicts_as_the_backbone_itself(name):
         expected = networks.predictor_head.linear(summary)
     outputs, scores = run(networks, x, everything)
     # Attention with a mask, all true, runs another kernel.
-    assert torch.allclose(outputs, expected, atol=1e-5) if trunk.drops else torch.equal(outputs, expected)
+    assert (
+        torch.allclose(outputs, expected, atol=1e-5)
+        if isinstance(trunk, DroppingTrunk)
+        else torch.equal(outputs, expected)
+    )
     assert outputs.std(0).min() > 0
     assert scores.shape == (3, 64)
 
@@ -196,7 +200,7 @@ def test_a_value_belongs_to_its_place():
         marked[:, :, 1, 4] = 1.0
         with torch.no_grad():
             seen = trunk(torch.zeros(1, layout.n_pixels), torch.ones(1, layout.n_patches))
-            change = (head(seen._replace(map=marked)) - head(seen)).view(grid).abs()
+            change = (head(replace(seen, map=marked)) - head(seen)).view(grid).abs()
         places = [(torch.arange(n) + 0.5) / n for n in grid]
         row, column = ((change.sum(1 - i) * places[i]).sum() / change.sum() for i in range(2))
         assert float(row) == pytest.approx(1.5 / 4, abs=0.1)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from databases import a_postgres
+from PIL import Image
 from serving import running
 
 from askwise.methods.dime_image import DimeImageClassifier
@@ -33,13 +34,28 @@ def catalogue(model_file):
 
 
 @pytest.fixture(scope="session")
-def photo_models(tmp_path_factory):
+def photo_files(tmp_path_factory):
     """Two models of the same small images, the second of which takes a sketch."""
     folder = tmp_path_factory.mktemp("photos")
     for name, how in {"colours": {}, "sketched": {"prior": "sketch", "epochs": 1, "pretrain_epochs": 2}}.items():
         settings = {"backbone": "small-cnn", **FAST_IMAGES, **how}
         DimeImageClassifier(**settings).fit(*make_images()).save(folder / f"{name}.askwise")
-    return Catalogue.read([folder / "colours.askwise", folder / "sketched.askwise"])
+    return [folder / "colours.askwise", folder / "sketched.askwise"]
+
+
+@pytest.fixture(scope="session")
+def photo_models(photo_files):
+    return Catalogue.read(photo_files)
+
+
+@pytest.fixture(scope="session")
+def example_folder(tmp_path_factory):
+    """Ten photos or so of each colour, in a sub-folder for each."""
+    folder = tmp_path_factory.mktemp("examples")
+    for i, (pixels, label) in enumerate(zip(*make_images(40, seed=5), strict=True)):
+        (folder / label).mkdir(exist_ok=True)
+        Image.fromarray(pixels).save(folder / label / f"{i:02}.png")
+    return folder
 
 
 @pytest.fixture(scope="session")

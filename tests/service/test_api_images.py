@@ -6,6 +6,8 @@ import base64
 import io
 import struct
 import zlib
+from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,9 +15,12 @@ from PIL import Image
 from serving import running
 
 from askwise import Session
-from askwise.data.images import as_data_url, sketches
+from askwise.data.image_files import read_image
+from askwise.data.pictures import as_data_url
+from askwise.data.sketches import sketches
 from askwise.replies import session_facts
 from askwise.service.app import create_app
+from askwise.service.catalogue import Catalogue
 from askwise.service.storage import Journal
 from pictures import TELLING, make_images
 
@@ -169,3 +174,34 @@ def test_a_model_that_takes_no_sketch_refuses_to_draw_one(photos, client):
     table = client.post("/v1/models/heart/sketch", image)
     assert (table.status, "is of tables" in table.message) == (422, True)
     assert client.post("/v1/models/kidney/sketch", image).status == 404
+
+
+def test_examples_are_as_many_of_each_class_in_no_order_of_them(serve, photo_files, example_folder):
+    examples = serve(Catalogue.read(photo_files, example_folder)).get("/v1/models/colours/examples").facts["examples"]
+    labels = [example["label"] for example in examples]
+    assert Counter(labels) == {"blue": 8, "green": 8, "red": 8}
+    assert sum(one != other for one, other in pairwise(labels)) > 8
+    for example in examples:
+        assert example["name"].startswith(f"{example['label']}/")
+        assert example["image"] == as_data_url(read_image(example_folder / example["name"], 16, 16))
+
+
+def test_a_folder_without_classes_gives_photos_from_its_whole_length_at_the_model_s_size(serve, photo_files, tmp_path):
+    for i in range(48):
+        Image.new("RGB", (40, 20), (i, 0, 0)).save(tmp_path / f"{i:02}.jpg")
+    (tmp_path / ".hidden.jpg").write_bytes(b"")
+    (tmp_path / "notes.txt").write_text("no photo")
+    server = serve(Catalogue.read(photo_files, tmp_path), token="a token of some length")
+    path = "/v1/models/sketched/examples"
+    assert server.get(path).status == 401
+    examples = server.get(path, Authorization="Bearer a token of some length").facts["examples"]
+    assert [example["name"] for example in examples] == [f"{i:02}.jpg" for i in range(0, 48, 2)]
+    assert {example["label"] for example in examples} == {None}
+    seen = Image.open(io.BytesIO(base64.b64decode(examples[5]["image"].partition(",")[2])))
+    assert (seen.format, seen.size, seen.getpixel((8, 8))[0]) == ("PNG", (16, 16), pytest.approx(10, abs=2))
+
+
+def test_without_a_folder_there_are_no_examples(photos, client):
+    assert photos.get("/v1/models/colours/examples").facts == {"examples": []}
+    assert client.get("/v1/models/heart/examples").facts == {"examples": []}
+    assert client.get("/v1/models/kidney/examples").status == 404

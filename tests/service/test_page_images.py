@@ -13,8 +13,11 @@ from PIL import Image, PngImagePlugin
 from serving import running
 
 from askwise import Session
-from askwise.data.images import PixelColumn, as_data_url, sketches
+from askwise.data.images import PixelColumn
+from askwise.data.pictures import as_data_url
+from askwise.data.sketches import sketches
 from askwise.service.app import create_app
+from askwise.service.catalogue import Catalogue
 from askwise.stopping import parse_rule
 from pictures import make_images
 
@@ -45,6 +48,11 @@ class Viewer(Person):
 
     def show_photo(self, pixels=PHOTOS[0], **about):
         self.page.get_by_label("Photo", exact=True).set_input_files(as_file(pixels, **about))
+        return self.settle()
+
+    def take_example(self, k):
+        self.button(f"Example {k}", "question").click()
+        expect(self.part("question").locator("figcaption").first).to_have_text(f"Example {k}")
         return self.settle()
 
     def look(self):
@@ -88,6 +96,29 @@ def cut(model):
     """The pixels of a patch of a photo."""
     layout = model.schema.layout
     return lambda name, photo=PHOTOS[0]: np.ascontiguousarray(photo[layout.window(layout.names.index(name))])
+
+
+@pytest.fixture(scope="module")
+def offering(photo_files, example_folder):
+    """The same models, with photos to try them with."""
+    return Catalogue.read(photo_files, example_folder)
+
+
+@pytest.fixture(scope="module")
+def examples(offering):
+    return offering.models["colours"].examples
+
+
+@pytest.fixture(scope="module")
+def offering_url(offering):
+    with running(create_app(offering)) as client:
+        yield f"http://127.0.0.1:{client.port}/"
+
+
+@pytest.fixture
+def guest(browser, offering_url):
+    with visits(lambda hash="", **context: Viewer(browser, offering_url, hash, **context).settle("colours")) as come:
+        yield come
 
 
 def pixels_of(url, shape=(4, 4, 3)):
@@ -293,11 +324,71 @@ def test_a_photo_may_be_dropped(person):
     one.look()
 
 
+def test_an_example_is_looked_at_as_a_chosen_photo_and_what_it_was_is_told_when_it_has_stopped(guest, examples, cut):
+    one = guest()
+    assert one.page.get_by_role("group", name="Or take an example").get_by_role("button").count() == 24
+    one.take_example(3)
+    expect(one.button("Example 3")).to_have_attribute("aria-pressed", "true")
+    expect(one.button("Example 4")).to_have_attribute("aria-pressed", "false")
+    one.ask_everything().look()
+    expect(one.part("page")).not_to_contain_text("It was")
+    photo, first = pixels_of(examples[2]["image"], (16, 16, 3)), one.state["said"][0]
+    assert (pixels_of(first["values"][first["name"]]) == cut(first["name"], photo)).all()
+    one.button("Reveal until it stops").click()
+    expect(one.part("question")).to_contain_text(f"It was: {examples[2]['label']}")
+    expect(one.part("announcer")).to_contain_text(f"It was: {examples[2]['label']}.")
+    for ending, told in {"JSON": f'"example": "{examples[2]["name"]}"', "CSV": f",{examples[2]['name']}\n"}.items():
+        with one.page.expect_download() as download:
+            one.button(f"Record as {ending}", "said").click()
+        assert told in download.value.path().read_text(encoding="utf-8")
+    one.take_example(5).seen_are(0)
+    assert one.state["example"] == examples[4]["name"]
+    expect(one.part("page")).not_to_contain_text("It was")
+
+
+def test_a_link_to_an_example_goes_on_with_its_photo_and_names_it_until_another_is_chosen(guest, examples):
+    one = guest().take_example(2)
+    one.ask_everything().look()
+    again = guest("#" + one.page.evaluate("location.hash.slice(1)"))
+    expect(again.button("Example 2")).to_have_attribute("aria-pressed", "true")
+    again.look()
+    assert (again.said[:1], again.state["example"]) == (one.said, examples[1]["name"])
+    again.show_photo().seen_are(0)
+    expect(again.button("Example 2")).to_have_attribute("aria-pressed", "false")
+    assert "example" not in again.state
+    one.button("New case", "said").click()
+    assert "example" not in one.seen_are(0).state
+
+
+def test_an_example_is_taken_by_keyboard_and_sketched_as_a_photo(guest, offering):
+    one = guest().show("sketched")
+    one.button("Example 1").press("Enter")
+    expect(one.button("Look at this patch")).to_be_focused()
+    one.button("Send the photo for its sketch").click()
+    expect(one.part("question")).to_contain_text("The sketch is known from the start")
+    photo = pixels_of(offering.models["sketched"].examples[0]["image"], (16, 16, 3))
+    assert one.settle().state["known"] == {"sketch": as_data_url(sketches(photo[None])[0][..., None])}
+
+
+def test_without_examples_none_are_spoken_of(person):
+    expect(person().page.get_by_text("Or take an example")).to_be_hidden()
+
+
 LOOKS = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
     "phone": {"viewport": {"width": 320, "height": 640}, "is_mobile": True, "has_touch": True},
 }
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_examples_fit_every_look_of_the_page(guest, look):
+    one = guest(**LOOKS[look])
+    found = one.violations()
+    one.take_example(24).button("Reveal until it stops").click()
+    expect(one.part("question")).to_contain_text("It was: ")
+    assert found + one.settle().violations() == []
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize("look", LOOKS)

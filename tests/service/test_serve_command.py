@@ -50,6 +50,21 @@ def test_models_are_served_under_the_names_of_their_files(model_file, tmp_path):
         assert service.client.get("/v1/models/a%20second%20heart.v2").facts["name"] == "a second heart.v2"
 
 
+def test_models_of_images_get_the_examples_and_models_of_tables_none(model_file, photo_files, example_folder):
+    with started(model_file, *photo_files, "--examples", example_folder) as service:
+        offered = {
+            name: service.client.get(f"/v1/models/{name}/examples").facts["examples"]
+            for name in ("heart", "colours", "sketched")
+        }
+    assert [len(examples) for examples in offered.values()] == [0, 24, 24]
+
+
+def test_a_photo_that_is_damaged_is_told_before_anything_listens(photo_files, tmp_path):
+    (tmp_path / "broken.png").write_bytes(b"no photo")
+    done = CliRunner().invoke(app, ["serve", str(photo_files[0]), "--examples", str(tmp_path)])
+    assert (done.exit_code, "broken.png can't be read" in done.stderr, done.stdout) == (2, True, "")
+
+
 def test_a_server_that_is_told_to_end_ends_in_good_order(model_file, tmp_path):
     with started(model_file, "--journal", f"sqlite:///{tmp_path / 'j.db'}") as service:
         assert service.client.post("/v1/models/heart/sessions").status == 201
@@ -66,16 +81,21 @@ def test_a_server_that_is_told_to_end_ends_in_good_order(model_file, tmp_path):
         (["--journal", "nonsense"], "address can't be read; give sqlite:///journal.db"),
         (["--journal", "sqlite://"], "would be forgotten"),
         (["--journal", "sqlite:////no/such/folder/j.db"], "/no/such/folder does not exist; make it first"),
+        (["--examples", "{folder}/none"], "takes a folder of images, and {folder}/none is not there"),
+        (["--examples", "{folder}/short"], "{folder}/short is a file, not a folder"),
+        (["--examples", "{folder}"], "there are no images in {folder} or its sub-folders; types: .jpg"),
+        (["--examples", "{photos}"], "photos for models of images, and 'heart' is of tables; leave it out"),
         (["{model}"], "two model files are called 'heart'"),
         (["{folder}/missing.askwise"], "there is no model file"),
     ],
 )
-def test_what_can_not_be_served_is_told_in_a_line(model_file, tmp_path, arguments, words):
+def test_what_can_not_be_served_is_told_in_a_line(model_file, example_folder, tmp_path, arguments, words):
     (tmp_path / "short").write_text("secret")
-    given = [part.format(folder=tmp_path, model=model_file) for part in arguments]
+    places = {"folder": tmp_path, "model": model_file, "photos": example_folder}
+    given = [part.format(**places) for part in arguments]
     done = CliRunner().invoke(app, ["serve", str(model_file), *given])
     assert done.exit_code == 2
-    assert words in done.stderr
+    assert words.format(**places) in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from askwise.benchmark.data import TEST_FRACTION, Dataset, Split, digest, fit_and_test, main_metric
 from askwise.data.images import ImageSchema
+from askwise.data.pictures import as_images
 from askwise.errors import AskwiseError
-from askwise.methods.image_inputs import as_images
 from askwise.methods.registry import IMAGE, method_for
 
 Array = np.ndarray[Any, Any]

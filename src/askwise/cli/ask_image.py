@@ -37,7 +37,7 @@ def ask_image(
 ) -> None:
     """Ask for patches of the image until it is time to stop; say which, what each told, and the prediction."""
     from askwise.data.image_files import read_image
-    from askwise.data.images import sketches
+    from askwise.data.sketches import sketches
     from askwise.patches import SKETCH
 
     if not file.is_file():

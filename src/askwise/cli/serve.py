@@ -21,6 +21,7 @@ EXAMPLES = """\b
 Examples:
   askwise serve heart.askwise
   askwise serve heart.askwise kidney.askwise --port 9000 --journal sqlite:///journal.db
+  askwise serve scenes.askwise --examples test-scenes/
   askwise serve heart.askwise --host 0.0.0.0 --token-file token.txt --journal postgresql://askwise@db/askwise
 """
 
@@ -46,6 +47,13 @@ def serve(
             help="Keep sessions in this database: sqlite:///journal.db or postgresql://user@host/database.",
         ),
     ] = None,
+    examples: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Photos that the page of an image model offers; with a sub-folder for each class, some of each.",
+        ),
+    ] = None,
     max_sessions: Annotated[int, typer.Option(min=1, metavar="N", help="Kept sessions open at once.")] = 10_000,
     idle_minutes: Annotated[
         float, typer.Option(min=0, metavar="N", help="A session idle for longer gives its place to a new one.")
@@ -67,7 +75,7 @@ def serve(
         from askwise.service.app import Limits
 
         limits = Limits(max_sessions, 60 * idle_minutes, max_rows, max_body)
-        run_service(out, models, host, port, token_file, journal, limits, log_requests)
+        run_service(out, models, host, port, token_file, journal, limits, log_requests, examples=examples)
 
 
 def require_service() -> None:
@@ -92,6 +100,7 @@ def run_service(
     limits: Limits | None = None,
     log_requests: bool = False,
     open_page: bool = False,
+    examples: Path | None = None,
 ) -> None:
     """Serve until a signal comes. Whatever can't be served is told before anything listens."""
     with busy(out, "Starting"):
@@ -103,7 +112,7 @@ def run_service(
 
         token = None if token_file is None else read_token(token_file)
         bound = bind(host, port, token is not None)
-        catalogue = Catalogue.read(models)
+        catalogue = Catalogue.read(models, examples)
         kept = None if journal is None else Journal(journal)
         app = create_app(catalogue, kept, token, limits, log_requests, host)
     address = address_of(bound)

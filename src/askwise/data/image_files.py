@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import warnings
 import zipfile
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
 
+from askwise.data.pictures import NoPicture, as_seen, open_picture, shown_size
 from askwise.errors import AskwiseError, AskwiseWarning, listed, unknown_name
 
 Array = np.ndarray[Any, Any]
@@ -20,8 +21,6 @@ Array = np.ndarray[Any, Any]
 IMAGE_TYPES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 # Fewer are decoded before other processes have started.
 WORTH_WORKERS = 500
-# The tag of EXIF that says how an image is turned, and the values in which width and height change places.
-ORIENTATION, TURNED = 0x0112, (5, 6, 7, 8)
 # What an image is cut and scaled to where sizes differ and none is given.
 USUAL_SIZE = 224
 # A side of squares, or height and width.
@@ -85,15 +84,15 @@ def read_images(
 
 def read_image(path: str | Path, height: int, width: int, channels: int = 3) -> Array:
     """One image file at a size, (height, width, channels): scaled so that it covers it, and cut around the middle."""
-    found = _converted(_opened(Path(path), str(path)), "L" if channels == 1 else "RGB", str(path))
+    found = _seen(Path(path), str(path), channels)
     return _fitted(found, height, width).reshape(height, width, channels)
 
 
 def _folder(path: Path) -> tuple[list[Path], list[str]]:
     classes = sorted(p for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
-    found = [(file, folder.name) for folder in classes for file in sorted(folder.rglob("*")) if _is_image(file)]
+    found = [(file, folder.name) for folder in classes for file in sorted(folder.rglob("*")) if is_image(file)]
     if not classes:
-        here = sum(_is_image(file) for file in path.iterdir())
+        here = sum(is_image(file) for file in path.iterdir())
         raise AskwiseError(
             f"{path} has no sub-folders{f', but {here} images' if here else ''}; put the images of each class into a "
             "sub-folder with the name of the class"
@@ -109,7 +108,8 @@ def _folder(path: Path) -> tuple[list[Path], list[str]]:
     return [file for file, _ in found], [label for _, label in found]
 
 
-def _is_image(path: Path) -> bool:
+def is_image(path: Path) -> bool:
+    """Whether it is an image by its name, and not a hidden file."""
     return path.suffix.lower() in IMAGE_TYPES and path.is_file() and not path.name.startswith(".")
 
 
@@ -148,13 +148,8 @@ def _npz(
         raise AskwiseError(
             f"{path} has the arrays {listed(held)}; it needs images and y, or jpeg, offsets and y (see read_images)"
         )
-    there = len(held["offsets"]) - 1 if packed else len(held["images"])
-    if held["y"].shape != (there,):
-        raise AskwiseError(f"{path} has {there} images, and y has the shape {held['y'].shape}; give a label for each")
-    try:
-        labels = held["classes"][held["y"]] if "classes" in held else held["y"]
-    except IndexError as error:
-        raise AskwiseError(f"y in {path} must be positions in `classes`, which has {len(held['classes'])}") from error
+    _check_arrays(path, held, packed)
+    labels = held["classes"][held["y"]] if "classes" in held else held["y"]
     index = np.arange(len(labels))
     if split is not None:
         if "split" not in held:
@@ -172,6 +167,39 @@ def _npz(
     bytes_, cuts = held["jpeg"].tobytes(), held["offsets"]
     parts_: list[Path | bytes] = [bytes_[cuts[i] : cuts[i + 1]] for i in index]
     return _decoded(parts_, sources, labels[index], size, workers, progress)
+
+
+def _check_arrays(path: Path, held: Mapping[str, Array], packed: bool) -> None:
+    """Raise where the arrays of an npz file don't fit together."""
+
+    def check(fits: bool, need: str, name: str) -> None:
+        if not fits:
+            raise AskwiseError(
+                f"{path}: {need}; `{name}` has the shape {held[name].shape} and is of {held[name].dtype}"
+            )
+
+    if packed:
+        joined, cuts = held["jpeg"], held["offsets"]
+        check(joined.ndim == 1 and joined.dtype == np.uint8, "`jpeg` must be all bytes in a row, uint8", "jpeg")
+        need = (
+            f"`offsets` must be whole numbers that rise from 0 to at most {len(joined)}, one more than there are images"
+        )
+        rising = cuts.ndim == 1 and len(cuts) > 1 and cuts.dtype.kind in "iu" and (cuts[1:] >= cuts[:-1]).all()
+        check(bool(rising and cuts[0] >= 0 and cuts[-1] <= len(joined)), need, "offsets")
+        there = len(cuts) - 1
+    else:
+        shape = held["images"].shape
+        fits = len(shape) == 3 or (len(shape) == 4 and shape[3] in (1, 3))
+        check(fits and 0 not in shape, "`images` must be (n, height, width), or with 1 or 3 channels last", "images")
+        there = shape[0]
+    for name in ("y", "split", "filename"):
+        if name in held:
+            check(held[name].shape == (there,), f"there are {there} images, and `{name}` needs one for each", name)
+    if "classes" in held:
+        y, count = held["y"], held["classes"].size
+        check(held["classes"].ndim == 1, "`classes` must be a row of names", "classes")
+        inside = y.dtype.kind in "iu" and y.min() >= 0 and y.max() < count
+        check(bool(inside), f"y must be positions in `classes`, whole numbers from 0 to {count - 1}", "y")
 
 
 def _decode_files(
@@ -197,23 +225,24 @@ def _decoded(
     if size is None:
         size = _common_size(what, sources)
     steps = [slice(start, start + 100) for start in range(0, len(what), 100)]
-    found = []
+    found: list[Array] = []
     jobs = Parallel(n_jobs=count, return_as="generator")(
         delayed(_each)(what[step], sources[step], size) for step in steps
     )
     for i, part in enumerate(jobs):
-        found.append(part)
+        found.extend(part)
         if progress is not None:
             progress((i + 1) / len(steps))
-    return Images(np.concatenate(found), labels, tuple(sources))
+    _check_one_size(found, sources)
+    return Images(np.stack(found), labels, tuple(sources))
 
 
 def _common_size(what: Sequence[Path | bytes], sources: Sequence[str]) -> int | None:
     """None where all have one size already; looking at the headers takes little."""
-    sizes = {_shown_size(_opened(one, source)) for one, source in zip(what, sources, strict=True)}
+    sizes = {shown_size(_opened(one, source)) for one, source in zip(what, sources, strict=True)}
     if len(sizes) == 1:
         return None
-    small, large = (f"{height} x {width}" for width, height in (min(sizes), max(sizes)))
+    small, large = (f"{height} x {width}" for height, width in (min(sizes), max(sizes)))
     warnings.warn(
         f"the images have {len(sizes)} sizes, as {small} and {large} pixels: each is scaled and cut to {USUAL_SIZE} x "
         f"{USUAL_SIZE}; give a size to choose another",
@@ -223,20 +252,21 @@ def _common_size(what: Sequence[Path | bytes], sources: Sequence[str]) -> int | 
     return USUAL_SIZE
 
 
-def _shown_size(image: Any) -> tuple[int, int]:
-    """Width and height as it is to be seen: a camera held upright writes that beside the pixels."""
-    width, height = image.size
-    # Of a PNG that would decode all of it, and cameras write none.
-    turned = image.format in ("JPEG", "MPO") and image.getexif().get(ORIENTATION) in TURNED
-    return (height, width) if turned else (width, height)
+def _check_one_size(images: Sequence[Array], sources: Sequence[str]) -> None:
+    """Name the image that turned out to be of another size than the rest: a header may not tell how it is turned."""
+    usual = Counter(image.shape for image in images).most_common(1)[0][0]
+    odd = next((i for i, image in enumerate(images) if image.shape != usual), None)
+    if odd is not None:
+        sizes = [f"{height} x {width}" for height, width, _ in (images[odd].shape, usual)]
+        raise AskwiseError(
+            f"the image {sources[odd]} is {sizes[0]} pixels as it is to be seen, and others are {sizes[1]}; give a "
+            "size, which all are scaled and cut to, or leave it out"
+        )
 
 
-def _each(what: Sequence[Path | bytes], sources: Sequence[str], size: Size | None) -> Array:
-    found = []
-    for one, source in zip(what, sources, strict=True):
-        image = _converted(_opened(one, source), "RGB", source)
-        found.append(np.asarray(image) if size is None else _fitted(image, *_sides(size)))
-    return np.stack(found)
+def _each(what: Sequence[Path | bytes], sources: Sequence[str], size: Size | None) -> list[Array]:
+    images = (_seen(one, source, 3) for one, source in zip(what, sources, strict=True))
+    return [np.asarray(image) if size is None else _fitted(image, *_sides(size)) for image in images]
 
 
 def _sides(size: Size) -> tuple[int, int]:
@@ -253,29 +283,30 @@ def _scaled(images: Array, size: Size | None, path: Path) -> Array:
     from PIL import Image
 
     shape = *_sides(size), images.shape[3]
-    return np.stack([_fitted(Image.fromarray(image.squeeze()), *shape[:2]).reshape(shape) for image in images])
+    return np.stack(
+        [
+            _fitted(Image.fromarray(image[..., 0] if shape[2] == 1 else image), *shape[:2]).reshape(shape)
+            for image in images
+        ]
+    )
 
 
-def _converted(image: Any, mode: str, source: str) -> Any:
-    """An image decoded and as it is to be seen, in grey ("L") or in colours ("RGB")."""
-    from PIL import ImageOps
-
+def _seen(what: Path | bytes, source: str, channels: int) -> Any:
     try:
-        return ImageOps.exif_transpose(image).convert(mode)
-    except (OSError, ValueError, SyntaxError) as error:
-        raise AskwiseError(f"the image {source} can't be read: {error}; mend it or leave it out") from error
+        return as_seen(_opened(what, source), channels)
+    except NoPicture as error:
+        raise _unreadable(source, error) from error
 
 
 def _opened(what: Path | bytes, source: str) -> Any:
     try:
-        from PIL import Image
-    except ImportError as error:
-        raise AskwiseError("reading images needs pillow; install it: pip install 'askwise[image]'") from error
+        return open_picture(what)
+    except NoPicture as error:
+        raise _unreadable(source, error) from error
 
-    try:
-        return Image.open(io.BytesIO(what) if isinstance(what, bytes) else what)
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
-        raise AskwiseError(f"the image {source} can't be read: {error}; mend it or leave it out") from error
+
+def _unreadable(source: str, error: NoPicture) -> AskwiseError:
+    return AskwiseError(f"the image {source} can't be read: {error.__cause__ or error}; mend it or leave it out")
 
 
 def _fitted(image: Any, height: int, width: int) -> Array:

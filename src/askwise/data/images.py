@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -12,20 +9,20 @@ from typing import Any
 import numpy as np
 import torch
 
+from askwise.data.pictures import PREFIX, allowed, as_data_url, coloured, told_pixels
 from askwise.data.prices import group_costs
 from askwise.data.questions import Wording
+from askwise.data.sketches import sketches
 from askwise.data.table import Column, Schema
-from askwise.errors import AskwiseError, shortened
+from askwise.errors import AskwiseError
 from askwise.features import Rows
 from askwise.patches import SKETCH, PatchLayout, PatchSpace
 
 Array = np.ndarray[Any, Any]
 
 PIXELS = "pixels"
-PREFIX = "data:image/png;base64,"
-MOST_TEXT = 10_000_000
-# Of files from anywhere: others can be read too, some of them by running another program.
-FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
+# How the data URL of what is a PNG indeed begins.
+OWN = PREFIX + "iVBORw0KGgo"
 
 
 @dataclass(frozen=True)
@@ -44,103 +41,23 @@ class PixelColumn(Column):
 
     @property
     def allowed(self) -> str:
-        height, width, channels = self.shape
-        return (
-            f"a picture of {height} x {width} pixels and {channels} channel{'s' if channels > 1 else ''}: an array of "
-            "whole numbers from 0 to 255, an image, or a PNG, JPEG, WebP, BMP or GIF as its bytes or a data URL"
-        )
+        return allowed(self.shape)
 
     def parse(self, value: object) -> str | None:
         """A picture as the data URL of a PNG; None where it is missing."""
         if value is None or (isinstance(value, float) and value != value):
             return None
-        pixels = self._pixels(value)
-        return value if isinstance(value, str) and value.startswith(PREFIX) else as_data_url(pixels)
+        own = as_data_url(self.pixels(value))
+        # A PNG stays as it came, unless it carries more than its pixels: it is kept in every session and record.
+        return value if isinstance(value, str) and value.startswith(OWN) and len(value) <= len(own) else own
 
     def pixels(self, value: Any) -> Array:
-        """The pixels (height, width, channels) of a parsed answer."""
-        return self._pixels(value)
+        """The pixels (height, width, channels) of an answer."""
+        return told_pixels(self.name, value, self.shape)
 
     def is_outside(self, value: Any) -> bool:
         del value
         return False
-
-    def _pixels(self, value: object) -> Array:
-        given = _opened(value)
-        # An image tells its size before it is unpacked: one that would fill the memory is refused by that.
-        size = given.size[::-1] if hasattr(given, "convert") else self.shape[:2]
-        if size == self.shape[:2]:
-            found = picture(given, self.shape[2])
-            if found is None:
-                raise self._mistake(f"{_shown(value)}, which is no picture, or a damaged one")
-            if found.shape == self.shape:
-                return found
-            size = found.shape[:2]
-        raise self._mistake(f"one of {size[0]} x {size[1]} pixels")
-
-    def _mistake(self, given: str) -> AskwiseError:
-        return AskwiseError(f"{self.name!r} takes {self.allowed}; was given {given}")
-
-
-def _shown(value: object) -> str:
-    return f"an array of {value.dtype} {value.shape}" if isinstance(value, np.ndarray) else shortened(value)
-
-
-def _opened(value: Any) -> Any:
-    """A value, as an image that is not unpacked yet where it is a file or a data URL; None where it is a broken one."""
-    if isinstance(value, str):
-        value = _from_url(value)
-    return _image(bytes(value)) if isinstance(value, (bytes, bytearray)) else value
-
-
-def picture(value: Any, channels: int) -> Array | None:
-    """Pixels (height, width, channels) of an image or an array; None where they can't be had."""
-    if hasattr(value, "convert"):
-        try:
-            value = np.asarray(value.convert("L" if channels == 1 else "RGB"))
-        except (OSError, ValueError, SyntaxError):
-            return None
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError):
-        return None
-    if array.ndim == 2:
-        array = np.repeat(array[..., None], channels, axis=2)
-    if array.ndim != 3 or array.shape[2] != channels or array.dtype.kind not in "uif" or not array.size:
-        return None
-    if array.dtype != np.uint8:
-        whole = np.round(array.astype(np.float64))
-        if not (np.isfinite(whole).all() and (whole == array).all() and whole.min() >= 0 and whole.max() <= 255):
-            return None
-        array = whole.astype(np.uint8)
-    return np.ascontiguousarray(array)
-
-
-def _from_url(text: str) -> bytes | None:
-    if not text.startswith("data:image/") or ";base64," not in text[:40] or len(text) > MOST_TEXT:
-        return None
-    try:
-        return base64.b64decode(text.partition(";base64,")[2], validate=True)
-    except (binascii.Error, ValueError):
-        return None
-
-
-def _image(data: bytes) -> Any:
-    from PIL import Image
-
-    try:
-        return Image.open(io.BytesIO(data), formats=FORMATS)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return None
-
-
-def as_data_url(pixels: Array) -> str:
-    """Pixels (height, width, channels) as the data URL of a PNG."""
-    from PIL import Image
-
-    file = io.BytesIO()
-    Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).save(file, "PNG")
-    return PREFIX + base64.b64encode(file.getvalue()).decode()
 
 
 @dataclass(frozen=True)
@@ -165,6 +82,12 @@ class ImageSchema(Schema):
         """Rows of images (n, height, width, channels), uint8, or numbers in which NaN is not known."""
         layout = self.layout
         n = len(images)
+        images = coloured(images, layout.channels)
+        if images.shape[1:] != (layout.height, layout.width, layout.channels):
+            raise AskwiseError(
+                f"images of {images.shape[1]} x {images.shape[2]} pixels and {images.shape[3]} channels were given, "
+                f"and the model takes {layout.height} x {layout.width} and {layout.channels}"
+            )
         there = np.ones((n, len(self.columns)), dtype=bool)
         if images.dtype != np.uint8:
             rows, columns = layout.grid
@@ -219,23 +142,3 @@ def schema_from_dict(data: dict[str, Any]) -> Schema:
     if "image" in data:
         return ImageSchema.of_layout(PatchLayout(**data["image"]), data["costs"])
     return Schema.from_dict(data)
-
-
-def sketch_of(layout: PatchLayout, image: Any) -> str:
-    """The sketch of one whole image, both as answers are: whatever holds a picture goes in, a data URL comes out."""
-    if not layout.sketch:
-        raise AskwiseError("this model was trained without sketches, and needs none; leave it out")
-    whole = PixelColumn("image", PIXELS, shape=(layout.height, layout.width, layout.channels))
-    pixels = whole.pixels(image)
-    return as_data_url(sketches(pixels[None])[0][..., None])
-
-
-def sketches(images: Array) -> Array:
-    """The edges of each image (n, height, width, channels) as white lines on black, (n, height, width)."""
-    try:
-        from skimage.feature import canny
-    except ImportError as error:
-        raise AskwiseError("sketches need scikit-image; install it: pip install 'askwise[image]'") from error
-
-    grey = images.astype(np.float32).mean(3) / 255
-    return np.stack([canny(image, sigma=1.0) for image in grey]).astype(np.uint8) * 255  # type: ignore[no-untyped-call]

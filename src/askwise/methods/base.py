@@ -97,7 +97,7 @@ class Method(BaseEstimator):
         raise NotImplementedError
 
     def place_of_use(self, device: torch.device) -> str:
-        """Where the trained model runs. A loaded model runs there too, so that both give the same numbers."""
+        """Where a trained model runs, on a machine that trains on this device; a loaded one too."""
         del device
         return "cpu"
 

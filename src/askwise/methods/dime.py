@@ -16,7 +16,7 @@ from askwise.methods.base import ClassifierMethod, RegressorMethod, with_setting
 from askwise.methods.checks import check_whole_or_none
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
 from askwise.methods.table import TableMethod
-from askwise.networks.pair import Networks, SeparateNetworks
+from askwise.networks.pair import Networks, SeparateNetworks, silent
 from askwise.networks.pair_policy import PairPolicy
 from askwise.networks.prior_pair import PriorNetworks
 from askwise.policy import Belief, Policy
@@ -24,7 +24,7 @@ from askwise.tasks import Task
 from askwise.training.episodes import EpisodeObjective
 from askwise.training.loop import Training, evaluating, frozen
 from askwise.training.objectives import MaskedPrediction, RandomDraws, losses_as_used, random_step
-from askwise.training.update import aside
+from askwise.training.update import Plan, aside
 
 # Where raw scores start. Most groups tell little: from 0, half the entropy, estimates take long to come down.
 FIRST_VALUE = -2.0
@@ -41,9 +41,6 @@ class DimePolicy(PairPolicy):
         Of the scores, (batch, 1), only that of one group (batch,) of each row. most: of each part of the batch the
         number of rows, and the most groups that any of them knows.
         """
-        if not self.is_noisy:
-            belief = self.counted(x, mask, True, most)
-            return Belief(belief.outputs, belief.scores.gather(1, group[:, None])), belief.outputs.detach()
         hidden = self.hide(x, mask)
         if self.first_layers:
             # Dropout comes after the first layers, which most of the work is in: they are run once for both.
@@ -51,10 +48,13 @@ class DimePolicy(PairPolicy):
             outputs, raw = self.networks.onward(first)
             with aside(), evaluating(self):
                 used, _ = self.networks.onward(first.detach(), scores=False)
-        else:
-            outputs, raw = self.networks(hidden, mask)
+        elif self.networks.is_noisy:
+            outputs, raw = self.networks.counted(hidden, mask, True, most)
             with aside(), evaluating(self):
-                used, _ = self.networks(hidden, mask, scores=False)
+                used, _ = self.networks.counted(hidden, mask, False, most)
+        else:
+            outputs, raw = self.networks.counted(hidden, mask, True, most)
+            used = outputs.detach()
         assert raw is not None
         return self._belief(outputs, raw.gather(1, group[:, None])), self._belief(used, None).outputs
 
@@ -218,24 +218,29 @@ class Dime(NeuralMethod):
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, DimePolicy)
-        steps = self.steps(policy.space)
-        costs = self.costs_of(policy, training)
         self.ready(policy, training)
+        self.learn(policy, training, task)
+        self.calibrate(policy, training, task)
+
+    def learn(self, policy: DimePolicy, training: Training, task: Task) -> None:
+        """The stages of training."""
         pretrain = self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs)
         joint = self.plan(training, self.joint_updates)
 
+        networks = policy.networks
         # A prior that predictions do not train means nothing yet: first values learn from it.
-        networks, reads = policy.networks, policy.networks.reads_prior
-        networks.reads_prior = reads and not networks.stops_gradient
-        training.stage("predictor", MaskedPrediction(policy, task), pretrain)
-        networks.reads_prior = reads
+        with silent(networks.prior_network if networks.stops_gradient else None):
+            training.stage("predictor", MaskedPrediction(policy, task), pretrain)
         with frozen(policy.networks.predictor_parts):
             # The squared error of single draws is mostly noise: which epoch has the lowest says little.
             values = replace(pretrain, epochs=self.value_epochs(pretrain.epochs), keep_best=False, patience=None)
             training.stage("value", ValueWarmUp(policy, task), values)
-        objective = JointObjective(policy, task, costs, steps, self.epsilon, joint.batch_size, self.learn_from)
-        training.stage("joint", objective, self.walked(joint, training))
-        self.calibrate(policy, training, task)
+        training.stage("joint", self.joint(policy, training, task, joint), self.walked(joint, training))
+
+    def joint(self, policy: DimePolicy, training: Training, task: Task, plan: Plan) -> JointObjective:
+        """Algorithm 1, for a stage of this plan."""
+        costs, steps = self.costs_of(policy, training), self.steps(policy.space)
+        return JointObjective(policy, task, costs, steps, self.epsilon, plan.batch_size, self.learn_from)
 
 
 @with_settings

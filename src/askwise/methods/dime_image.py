@@ -7,11 +7,10 @@ from typing import ClassVar
 from askwise.errors import AskwiseError
 from askwise.features import FeatureSpace
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
-from askwise.methods.dime import FIRST_VALUE, Dime, DimePolicy, JointObjective
+from askwise.methods.dime import FIRST_VALUE, Dime, DimePolicy
 from askwise.methods.image import ImageMethod
 from askwise.networks.image_pair import ImageNetwork, ImageNetworks, PredictorHead
-from askwise.networks.pair import Networks, SeparateNetworks
-from askwise.policy import Policy
+from askwise.networks.pair import Networks, SeparateNetworks, silent
 from askwise.tasks import Task
 from askwise.training.loop import Training, frozen
 
@@ -55,28 +54,22 @@ class ImageDime(ImageMethod, Dime):
         trunk = self.trunk(space, self.drop_unknown)
         predictor = PredictorHead(trunk, task.n_outputs, self.stop_gradient)
         if self.share_backbone:
-            trunk.values_read_prior = self.prior_for == "both"
-            return ImageNetworks(trunk, predictor, self.value_head(trunk, space, FIRST_VALUE))
+            return trunk.networks(predictor, trunk.value_head(FIRST_VALUE, self.prior_for == "both"))
         other = self.trunk(space, self.drop_unknown)
-        values = ImageNetwork(other, self.value_head(other, space, FIRST_VALUE))
-        return SeparateNetworks(ImageNetwork(trunk, predictor), values)
+        return SeparateNetworks(ImageNetwork(trunk, predictor), ImageNetwork(other, other.value_head(FIRST_VALUE)))
 
-    def train(self, policy: Policy, training: Training, task: Task) -> None:
+    def learn(self, policy: DimePolicy, training: Training, task: Task) -> None:
         if self.prior is None or self.prior_for == "both":
-            super().train(policy, training, task)
+            super().learn(policy, training, task)
             return
-        assert isinstance(policy, DimePolicy)
-        assert isinstance(policy.networks, ImageNetworks)
-        trunk, head = policy.networks.trunk, policy.networks.value_head
-        trunk.reads_prior = False
-        super().train(policy, training, task)
-        trunk.reads_prior = True
+        networks = policy.networks
+        assert isinstance(networks, ImageNetworks)
+        with silent(networks.prior_network):
+            super().learn(policy, training, task)
+        # On a policy that no longer changes: the same questions, and predictions that know the prior.
         plan = self.plan(training, self.joint_updates)
-        steps, costs = self.steps(policy.space), self.costs_of(policy, training)
-        with frozen([trunk.backbone, head]):
-            objective = JointObjective(policy, task, costs, steps, 0.0, plan.batch_size, self.learn_from)
-            training.stage("prior", objective, self.walked(plan, training))
-        self.calibrate(policy, training, task)
+        with frozen([networks.trunk.backbone, networks.value_head]):
+            training.stage("prior", self.joint(policy, training, task, plan), self.walked(plan, training))
 
 
 @with_settings

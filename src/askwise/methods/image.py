@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import nn
 
@@ -14,9 +15,7 @@ from askwise.networks.backbones import TimmBackbone, TokenBackbone, build_backbo
 from askwise.networks.image_pair import (
     DroppingTrunk,
     ImageNetwork,
-    MapValues,
     PredictorHead,
-    QueryValues,
     Summary,
     Trunk,
 )
@@ -48,12 +47,17 @@ class ImageMethod(ImageInputs):
             )
         return DroppingTrunk(pixels, backbone, prior)
 
+    def plain_settings(self) -> dict[str, Any]:
+        """With the numbers that pixels are normalised by: another timm may have others for the same name."""
+        mean, std = self.normalisation()
+        return super().plain_settings() | {"mean": list(mean), "std": list(std)}
+
     def normalisation(self) -> tuple[Sequence[float], Sequence[float]]:
         """Those of the images that a pretrained backbone learnt from, unless others are given."""
         if not isinstance(self.backbone, TimmBackbone):
             return super().normalisation()
         mean, std = self.backbone.normalisation()
-        return self.mean or mean, self.std or std
+        return mean if self.mean is None else self.mean, std if self.std is None else self.std
 
     def network(self, space: FeatureSpace, n_outputs: int) -> nn.Module:
         trunk = self.trunk(space)
@@ -67,15 +71,5 @@ class ImageMethod(ImageInputs):
             return SharedNetworks(
                 summary, nn.Linear(summary.width, task.n_outputs), nn.Linear(summary.width, space.n_groups)
             )
-        return SeparateNetworks(self.network(space, task.n_outputs), self._values(space))
-
-    def _values(self, space: FeatureSpace) -> ImageNetwork:
-        trunk = self.trunk(space)
-        return ImageNetwork(trunk, self.value_head(trunk, space, 0.0))
-
-    def value_head(self, trunk: Trunk, space: FeatureSpace, first_value: float) -> nn.Module:
-        """One raw score a patch from what a trunk has seen; they start at about `first_value`."""
-        assert isinstance(space, PatchSpace)
-        if trunk.drops:
-            return QueryValues(trunk, space.n_groups, first_value)
-        return MapValues(trunk, space.layout.grid, first_value)
+        selector = self.trunk(space)
+        return SeparateNetworks(self.network(space, task.n_outputs), ImageNetwork(selector, selector.value_head(0.0)))

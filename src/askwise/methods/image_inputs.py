@@ -10,10 +10,11 @@ import numpy as np
 import torch
 
 from askwise.data.images import ImageSchema
+from askwise.data.pictures import as_images
 from askwise.errors import AskwiseError, listed, shortened
 from askwise.features import FeatureSpace
 from askwise.methods.base import with_settings
-from askwise.methods.checks import check_whole, check_whole_or_none
+from askwise.methods.checks import check_number, check_whole, check_whole_or_none
 from askwise.methods.neural import NeuralMethod
 from askwise.networks.pixels import MEAN, STD, Pixels
 from askwise.patches import SKETCH, PatchLayout, PatchSpace
@@ -49,24 +50,17 @@ class ImageInputs(NeuralMethod):
             check_whole_or_none(size, getattr(self, size))
         if self.prior not in (None, SKETCH):
             raise AskwiseError(f"prior takes None or {SKETCH!r}, was given {self.prior!r}")
-        unknown = [way for way in self.augment if way not in VARIATIONS]
-        if isinstance(self.augment, str) or unknown:
-            given = self.augment if isinstance(self.augment, str) else unknown[0]
-            raise AskwiseError(f"augment takes a list of some of {listed(VARIATIONS)}, or []; was given {given!r}")
-        for name, numbers in (("mean", self.mean), ("std", self.std)):
-            if numbers is not None and len(numbers) != 3:
-                raise AskwiseError(f"{name} takes three numbers, one for each channel, was given {numbers!r}")
+        ways = self.augment
+        if isinstance(ways, str) or not isinstance(ways, Sequence) or any(way not in VARIATIONS for way in ways):
+            raise AskwiseError(f"augment takes a list of some of {listed(VARIATIONS)}, or []; was given {ways!r}")
+        _check_channels("mean", self.mean)
+        _check_channels("std", self.std, above=0)
 
     def inputs(self, X: Any, reset: bool = False) -> Array:
         """Images (n, height, width, channels): uint8, or where some pixels are not known, numbers with NaN."""
         images = as_images(X)
         if reset:
             self.n_features_in_ = int(np.prod(images.shape[1:]))
-        elif hasattr(self, "model_"):
-            layout = self.model_.schema.layout  # type: ignore[attr-defined]
-            size = (layout.height, layout.width, layout.channels)
-            if images.shape[1:] != size:
-                raise AskwiseError(f"images of shape {images.shape[1:]} were given, and the model takes {size}")
         return images
 
     def schema_of(self, inputs: Array) -> ImageSchema:
@@ -91,53 +85,18 @@ class ImageInputs(NeuralMethod):
 
     def normalisation(self) -> tuple[Sequence[float], Sequence[float]]:
         """Mean and deviation of each channel, of pixels from 0 to 1."""
-        return self.mean or MEAN, self.std or STD
+        return MEAN if self.mean is None else self.mean, STD if self.std is None else self.std
 
     def pixels(self, layout: PatchLayout) -> Pixels:
         """What turns rows into what networks see."""
         return Pixels(layout, *self.normalisation())
 
 
-def as_images(X: Any) -> Array:
-    """Images (n, height, width, channels) of an array, or of a list of images; uint8, or numbers with NaN."""
-    if hasattr(X, "images"):
-        X = X.images
-    if not isinstance(X, np.ndarray):
-        X = _stacked(X)
-    if X.ndim == 3:
-        X = X[..., None]
-    if X.ndim != 4 or X.shape[3] not in (1, 3) or not X.size:
-        raise AskwiseError(
-            "images are an array (n, height, width), or (n, height, width, 3) with colours last; was given shape "
-            f"{X.shape}"
-        )
-    if X.dtype == np.uint8:
-        return X
-    if X.dtype.kind not in "iuf":
-        raise AskwiseError(f"pixels are numbers; was given an array of {X.dtype}")
-    low, high = (float(f(X)) for f in (np.nanmin, np.nanmax)) if not np.isnan(X).all() else (0.0, 0.0)
-    most = 1 if X.dtype.kind == "f" else 255
-    if not (low >= 0 and high <= most):
-        raise AskwiseError(
-            "pixels are whole numbers from 0 to 255, or fractions from 0 to 1; was given numbers from "
-            f"{low:g} to {high:g} as {X.dtype}"
-        )
-    numbers = np.round(X * 255) if X.dtype.kind == "f" else X
-    return numbers if np.isnan(numbers).any() else numbers.astype(np.uint8)
-
-
-def _stacked(images: Any) -> Array:
-    """A list of arrays or PIL images of one size."""
-    try:
-        found = [np.asarray(image) for image in images]
-    except TypeError:
-        found = []
-    if not found:
-        raise AskwiseError(f"images are an array or a list of images, was given {shortened(images)}")
-    shapes = sorted({image.shape for image in found})
-    if len(shapes) > 1:
-        raise AskwiseError(
-            f"images must have one size; these have {listed(shapes, most=3)}. read_images(path, size=...) brings files "
-            "to one size"
-        )
-    return np.stack(found)
+def _check_channels(name: str, given: Any, above: float | None = None) -> None:
+    """Raise where a setting is not a number for each of three channels."""
+    if given is None:
+        return
+    if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 3:
+        raise AskwiseError(f"{name} takes three numbers, one for each channel, was given {shortened(given)}")
+    for number in given:
+        check_number(f"each of {name}", number, above=above)

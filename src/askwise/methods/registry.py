@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from askwise import bundle
@@ -121,18 +122,24 @@ def _ending(kind: str, inputs: str) -> str:
     return f"-{IMAGE}{ENDINGS[kind]}" if inputs == IMAGE else ENDINGS[kind]
 
 
-def load(path: str | Path, **modules: nn.Module) -> Any:
-    """The estimator saved at `path`. A model trained with modules of your own needs them again, by their names."""
+def load(path: str | Path, device: str = "auto", **modules: nn.Module) -> Any:
+    """The estimator saved at `path`. A model trained with modules of your own needs them again, by their names.
+
+    device: where a model of images runs; one of tables runs on the CPU, where it is fastest.
+    """
+    place = pick_device(device)
     contents = bundle.read(path)
     try:
-        return _estimator(path, contents, modules)
+        return _estimator(path, contents, modules, place)
     except AskwiseError:
         raise
     except (KeyError, TypeError, IndexError, AttributeError, ValueError, RuntimeError) as error:
         raise BundleError(f"{path} is not a whole askwise model: {error}") from error
 
 
-def _estimator(path: str | Path, contents: bundle.Contents, modules: dict[str, nn.Module]) -> Method:
+def _estimator(
+    path: str | Path, contents: bundle.Contents, modules: dict[str, nn.Module], device: torch.device
+) -> Method:
     name = contents.header["estimator"]["name"]
     known = METHODS | IMAGE_METHODS
     if name not in known:
@@ -163,8 +170,8 @@ def _estimator(path: str | Path, contents: bundle.Contents, modules: dict[str, n
     estimator.n_features_in_ = schema.n_features
     if schema.named:
         estimator.feature_names_in_ = np.array(schema.column_names, dtype=object)
-    device = estimator.place_of_use(pick_device("auto"))
-    estimator.adopt(Model(policy=policy.eval(), fingerprint=contents.fingerprint, device=device, **parts))
+    place = estimator.place_of_use(device)
+    estimator.adopt(Model(policy=policy.eval(), fingerprint=contents.fingerprint, device=place, **parts))
     return estimator
 
 

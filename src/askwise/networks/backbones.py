@@ -32,12 +32,13 @@ class Features(NamedTuple):
 class Backbone(nn.Module):
     """A network on images (batch, 3, height, width), as heads need it.
 
-    width: of the summary; channels, rows, columns: of the map.
+    width: of the summary; channels, rows, columns: of the map. is_noisy: it learns under noise, such as dropout.
     """
 
     def __init__(self, network: nn.Module, width: int, channels: int, rows: int, columns: int) -> None:
         super().__init__()
         self.network = network
+        self.is_noisy = False
         self.width = width
         self.channels = channels
         self.grid = rows, columns
@@ -132,8 +133,18 @@ def brought_into_form(network: nn.Module, layout: PatchLayout) -> Backbone:
         ) from error
     with torch.no_grad():
         backbone = _of_map(network, found) if found.ndim == 4 else _of_tokens(network, found, images, layout)
+    backbone.is_noisy = _is_noisy(network, images)
     network.train(training)
     return backbone
+
+
+def _is_noisy(network: nn.Module, images: Tensor) -> bool:
+    """Whether the same images give other features each time while it learns, as under dropout."""
+    learning = copy.deepcopy(network).train()
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(0)
+        shown = torch.rand_like(images)
+        return not torch.equal(_features(learning, shown), _features(learning, shown))
 
 
 def _of_map(network: nn.Module, found: Tensor) -> MapBackbone:

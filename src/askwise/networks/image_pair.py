@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -20,51 +20,61 @@ VALUE_CHANNELS = 128
 ROUNDING = 20.0
 
 
-class Seen(NamedTuple):
-    """What a trunk makes of what is known: a summary (batch, width), and what values are made of.
-
-    Either a map (batch, channels, rows, columns), or tokens (batch, length, width) of the known patches and which of
-    them exist (batch, length). prior (batch, width): of the sketch, where there is one; that which values are made of
-    is 0 where they are to know nothing of it.
-    """
+@dataclass(frozen=True)
+class Seen:
+    """What a trunk makes of what is known: a summary (batch, width) and, of a sketch, that of its prior."""
 
     summary: Tensor
-    map: Tensor | None = None
-    tokens: Tensor | None = None
-    exists: Tensor | None = None
-    prior: Tensor | None = None
-    prior_of_values: Tensor | None = None
+    prior: Tensor | None
+
+
+@dataclass(frozen=True)
+class SeenMap(Seen):
+    """And a map (batch, channels, rows, columns) of the whole image."""
+
+    map: Tensor
+
+
+@dataclass(frozen=True)
+class SeenTokens(Seen):
+    """And tokens (batch, length, width) of the known patches, and which of them exist (batch, length)."""
+
+    tokens: Tensor
+    exists: Tensor
 
 
 class Trunk(nn.Module):
     """Pixels and a mask, hidden after normalisation, through a backbone; a sketch through one of its own."""
-
-    drops = False
 
     def __init__(self, pixels: Pixels, backbone: Backbone, prior: Backbone | None = None) -> None:
         super().__init__()
         self.pixels = pixels
         self.backbone = backbone
         self.prior = prior
-        self.reads_prior = True
-        # To compare with a prior that values know nothing of.
-        self.values_read_prior = True
 
     @property
     def prior_width(self) -> int:
         return 0 if self.prior is None else self.prior.width
 
-    def forward(self, x: Tensor, mask: Tensor, most: int | None = None) -> Seen:
-        del most
-        found = self.backbone(self.pixels.photo(x, mask))
-        return self._with_prior(Seen(found.summary, map=found.map), x, mask)
+    @property
+    def is_noisy(self) -> bool:
+        return self.backbone.is_noisy
 
-    def _with_prior(self, seen: Seen, x: Tensor, mask: Tensor) -> Seen:
-        if self.prior is None:
-            return seen
-        nothing = seen.summary.new_zeros(x.shape[0], self.prior.width)
-        prior = self.prior(self.pixels.sketch(x, mask)).summary if self.reads_prior else nothing
-        return seen._replace(prior=prior, prior_of_values=prior if self.values_read_prior else nothing)
+    def value_head(self, first_value: float, reads_prior: bool = True) -> nn.Module:
+        """One raw score a patch, at about `first_value` to begin with, from what this trunk has seen."""
+        return MapValues(self, self.pixels.layout.grid, first_value, reads_prior)
+
+    def networks(self, predictor_head: PredictorHead, value_head: nn.Module) -> ImageNetworks:
+        """This trunk with both heads."""
+        return ImageNetworks(self, predictor_head, value_head)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Seen:
+        found = self.backbone(self.pixels.photo(x, mask))
+        return SeenMap(found.summary, self.prior_of(x, mask), found.map)
+
+    def prior_of(self, x: Tensor, mask: Tensor) -> Tensor | None:
+        """The summary of the sketch, (batch, width)."""
+        return None if self.prior is None else self.prior(self.pixels.sketch(x, mask)).summary
 
 
 class DroppingTrunk(Trunk):
@@ -74,8 +84,13 @@ class DroppingTrunk(Trunk):
     looking would make the host wait.
     """
 
-    drops = True
     backbone: TokenBackbone
+
+    def value_head(self, first_value: float, reads_prior: bool = True) -> nn.Module:
+        return QueryValues(self, self.pixels.layout.n_patches, first_value, reads_prior)
+
+    def networks(self, predictor_head: PredictorHead, value_head: nn.Module) -> ImageNetworks:
+        return DroppingNetworks(self, predictor_head, value_head)
 
     def forward(self, x: Tensor, mask: Tensor, most: int | None = None) -> Seen:
         n_patches = self.pixels.layout.n_patches
@@ -88,7 +103,7 @@ class DroppingTrunk(Trunk):
             order = known.to(torch.uint8).sort(dim=1, descending=True, stable=True)
             kept, there = order.indices[:, :most], order.values[:, :most].bool()
         tokens, exists = self.backbone.of_some(self.pixels.photo(x, mask), kept, there)
-        return self._with_prior(Seen(self.backbone.summary(tokens), tokens=tokens, exists=exists), x, mask)
+        return SeenTokens(self.backbone.summary(tokens), self.prior_of(x, mask), tokens, exists)
 
 
 class PredictorHead(nn.Module):
@@ -114,11 +129,11 @@ class MapValues(nn.Module):
     to the grid of patches by a transposed convolution first.
     """
 
-    def __init__(self, trunk: Trunk, grid: tuple[int, int], first_value: float) -> None:
+    def __init__(self, trunk: Trunk, grid: tuple[int, int], first_value: float, reads_prior: bool = True) -> None:
         super().__init__()
-        self.grid = grid
+        self.reads_prior = reads_prior and trunk.prior is not None
         backbone = trunk.backbone
-        channels = backbone.channels + trunk.prior_width
+        channels = backbone.channels + (trunk.prior_width if reads_prior else 0)
         times = max(-(-wanted // had) for wanted, had in zip(grid, backbone.grid, strict=True))
         fits = grid == tuple(times * had for had in backbone.grid)
         self.to_grid: nn.Module = nn.Identity()
@@ -135,36 +150,36 @@ class MapValues(nn.Module):
         self.linear = nn.Linear(channels, 1)
         nn.init.constant_(self.linear.bias, first_value)
 
-    def forward(self, seen: Seen) -> Tensor:
-        assert seen.map is not None
+    def forward(self, seen: SeenMap) -> Tensor:
         found = seen.map
-        if seen.prior_of_values is not None:
-            found = torch.cat([found, seen.prior_of_values[:, :, None, None].expand(-1, -1, *found.shape[2:])], 1)
+        if self.reads_prior and seen.prior is not None:
+            found = torch.cat([found, seen.prior[:, :, None, None].expand(-1, -1, *found.shape[2:])], 1)
         return self.linear(self.to_grid(found).flatten(2).transpose(1, 2))[..., 0]
 
 
 class QueryValues(nn.Module):
     """One raw score a patch from the tokens of known patches: each place asks them, by its position alone."""
 
-    def __init__(self, trunk: Trunk, n_patches: int, first_value: float, heads: int = 4) -> None:
+    def __init__(
+        self, trunk: Trunk, n_patches: int, first_value: float, reads_prior: bool = True, heads: int = 4
+    ) -> None:
         super().__init__()
+        self.reads_prior = reads_prior and trunk.prior is not None
         width = trunk.backbone.channels
         heads = next(h for h in range(heads, 0, -1) if width % h == 0)
         self.queries = nn.Parameter(torch.randn(1, n_patches, width) * 0.02)
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.attn = Attention(width, heads)
         self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
-        self.linear = nn.Linear(width + trunk.prior_width, 1)
+        self.linear = nn.Linear(width + (trunk.prior_width if reads_prior else 0), 1)
         nn.init.constant_(self.linear.bias, first_value)
 
-    def forward(self, seen: Seen) -> Tensor:
-        assert seen.tokens is not None
-        assert seen.exists is not None
+    def forward(self, seen: SeenTokens) -> Tensor:
         asking = self.queries.expand(seen.tokens.shape[0], -1, -1)
         found = asking + self.attn(self.norm1(asking), seen.tokens, seen.exists[:, None, None, :])
         found = found + self.mlp(self.norm2(found))
-        if seen.prior_of_values is not None:
-            found = torch.cat([found, seen.prior_of_values[:, None].expand(-1, found.shape[1], -1)], 2)
+        if self.reads_prior and seen.prior is not None:
+            found = torch.cat([found, seen.prior[:, None].expand(-1, found.shape[1], -1)], 2)
         return self.linear(found)[..., 0]
 
 
@@ -172,13 +187,14 @@ class ImageNetwork(nn.Module):
     """A trunk and one head: (x, mask) -> what the head gives."""
 
     hides = True
-    is_noisy = False
+    explores = False
     rounding = ROUNDING
 
     def __init__(self, trunk: Trunk, head: nn.Module) -> None:
         super().__init__()
         self.trunk = trunk
         self.head = head
+        self.is_noisy = trunk.is_noisy
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         out: Tensor = self.head(self.trunk(x, mask))
@@ -189,12 +205,13 @@ class Summary(nn.Module):
     """A trunk that gives its summary alone: a representation (batch, width) for linear heads."""
 
     hides = True
-    is_noisy = False
+    explores = False
     rounding = ROUNDING
 
     def __init__(self, trunk: Trunk) -> None:
         super().__init__()
         self.trunk = trunk
+        self.is_noisy = trunk.is_noisy
         self.width = trunk.backbone.width + trunk.prior_width
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -206,7 +223,7 @@ class ImageNetworks(Networks):
     """One trunk with a head for each: the backbone runs once a step."""
 
     hides = True
-    is_noisy = False
+    explores = False
     rounding = ROUNDING
 
     def __init__(self, trunk: Trunk, predictor_head: PredictorHead, value_head: nn.Module) -> None:
@@ -214,41 +231,41 @@ class ImageNetworks(Networks):
         self.trunk = trunk
         self.predictor_head = predictor_head
         self.value_head = value_head
-        self.counts_known = trunk.drops
+        self.is_noisy = trunk.is_noisy
         self.stops_gradient = trunk.prior is not None and predictor_head.stop_gradient
 
     @property
-    def reads_prior(self) -> bool:
-        return self.trunk.reads_prior
-
-    @reads_prior.setter
-    def reads_prior(self, reads: bool) -> None:
-        self.trunk.reads_prior = reads
+    def prior_network(self) -> nn.Module | None:
+        return self.trunk.prior
 
     @property
     def predictor_parts(self) -> list[nn.Module]:
         # Where no gradient of a prediction reaches the prior, it learns with the values.
         parts = [self.trunk.backbone, self.predictor_head]
-        return parts if self.trunk.prior is None or self.predictor_head.stop_gradient else [*parts, self.trunk.prior]
+        return parts if self.trunk.prior is None or self.stops_gradient else [*parts, self.trunk.prior]
 
-    def forward(
-        self, x: Tensor, mask: Tensor, scores: bool = True, most: Sequence[tuple[int, int]] | None = None
-    ) -> tuple[Tensor, Tensor | None]:
-        if most is not None and self.trunk.drops:
-            return self._in_parts(x, mask, scores, most)
-        return self._heads(self.trunk(x, mask), scores)
+    def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
+        return self.heads(self.trunk(x, mask), scores)
 
-    def _in_parts(
+    def heads(self, seen: Seen, scores: bool) -> tuple[Tensor, Tensor | None]:
+        """What both heads make of what was seen."""
+        return self.predictor_head(seen), self.value_head(seen) if scores else None
+
+
+class DroppingNetworks(ImageNetworks):
+    """The same on a trunk that leaves unknown patches out."""
+
+    counts_known = True
+    trunk: DroppingTrunk
+
+    def counted(
         self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]]
     ) -> tuple[Tensor, Tensor | None]:
         """Rows that know few patches apart from those that know many: each part costs what it needs."""
         found, start = [], 0
         for count, bound in most:
             part = slice(start, start + count)
-            found.append(self._heads(self.trunk(x[part], mask[part], bound), scores))
+            found.append(self.heads(self.trunk(x[part], mask[part], bound), scores))
             start += count
         outputs = torch.cat([part for part, _ in found])
         return outputs, torch.cat([raw for _, raw in found if raw is not None]) if scores else None
-
-    def _heads(self, seen: Seen, scores: bool) -> tuple[Tensor, Tensor | None]:
-        return self.predictor_head(seen), self.value_head(seen) if scores else None

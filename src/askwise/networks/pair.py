@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -13,18 +17,30 @@ class Networks(nn.Module):
     """(x, mask, scores) -> outputs and, where asked for, raw scores.
 
     hides: takes x as it is, and hides what is unknown itself. is_noisy: learns under noise, such as dropout, that is
-    not there when it is used. counts_known: takes `most`, for each part of a batch its number of rows and the most
-    groups that any of them knows, and is quicker for it. rounding: how many times rougher float32 is than in a small
-    perceptron. stops_gradient: what is known from the start passes through a network of its own, which predictions do
-    not train; reads_prior: whether that is read at all.
+    not there when it is used. explores: walks under that noise too. counts_known: is quicker where `counted` is told
+    how much is known. rounding: how many times rougher float32 is than in a small perceptron. stops_gradient: what is
+    known from the start has a network of its own, which predictions do not train.
     """
 
-    stops_gradient: bool = False
-    reads_prior: bool = True
     hides: bool = False
     is_noisy: bool = True
+    explores: bool = True
     counts_known: bool = False
     rounding: float = 1.0
+    stops_gradient: bool = False
+
+    @property
+    def prior_network(self) -> nn.Module | None:
+        """The network of its own that what is known from the start passes through, if it does."""
+        return None
+
+    def counted(
+        self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]]
+    ) -> tuple[Tensor, Tensor | None]:
+        """The same as calling it. most: for each part of the batch its rows, and the most groups that one knows."""
+        del most
+        found: tuple[Tensor, Tensor | None] = self(x, mask, scores)
+        return found
 
     def raw_scores(self, x: Tensor, mask: Tensor) -> Tensor:
         """Raw scores alone."""
@@ -127,10 +143,27 @@ class SharedNetworks(Networks):
         return self.predictor_head(representation), self.value_head(representation) if scores else None
 
 
+@contextmanager
+def silent(prior: nn.Module | None) -> Iterator[None]:
+    """Have a prior's network say nothing, all zeros, whatever it is shown."""
+
+    def nothing(module: nn.Module, given: Any, said: Any) -> Any:
+        del module, given
+        return torch.zeros_like(said) if isinstance(said, Tensor) else type(said)(*map(torch.zeros_like, said))
+
+    hook = None if prior is None else prior.register_forward_hook(nothing)
+    try:
+        yield
+    finally:
+        if hook is not None:
+            hook.remove()
+
+
 def _take_over(networks: Networks, part: nn.Module) -> None:
     """Networks are as the part that sees the inputs is."""
     networks.hides = getattr(part, "hides", Networks.hides)
     networks.is_noisy = getattr(part, "is_noisy", Networks.is_noisy)
+    networks.explores = getattr(part, "explores", Networks.explores)
     networks.rounding = getattr(part, "rounding", Networks.rounding)
 
 

@@ -36,7 +36,7 @@ class PairPolicy(Policy):
         self.register_buffer("temperature", torch.tensor(1.0))
         self.is_regression = task.kind == "regression"
         self.rounding = networks.rounding
-        self.is_noisy = networks.is_noisy
+        self.explores = networks.explores
         self.group_inputs = GroupInputs(space) if networks.first_layers else None
 
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> Belief:
@@ -47,8 +47,7 @@ class PairPolicy(Policy):
 
     def counted(self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]]) -> Belief:
         """The same as calling it, where the most that any row of each part of the batch knows is known."""
-        given = {"most": most} if self.networks.counts_known else {}
-        return self._belief(*self.networks(self.hide(x, mask), mask, scores, **given))
+        return self._belief(*self.networks.counted(self.hide(x, mask), mask, scores, most))
 
     @property
     def first_layers(self) -> list[nn.Linear]:

@@ -10,6 +10,13 @@ from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import Networks
 
 
+class FreeTrunk(MlpTrunk):
+    """A trunk over the entries and the mask of free columns, side by side."""
+
+    def forward(self, inputs: Tensor) -> Tensor:  # type: ignore[override]
+        return self.onward(self.first(inputs))
+
+
 class PriorNetworks(Networks):
     """Free columns through a network of their own; a predictor and a value network see what it makes of them.
 
@@ -28,7 +35,7 @@ class PriorNetworks(Networks):
         inputs = torch.cat([is_free[torch.tensor(space.column_of_entry)], is_free])
         self.register_buffer("free", inputs.nonzero()[:, 0], persistent=False)
         self.register_buffer("asked", (~inputs).nonzero()[:, 0], persistent=False)
-        self.prior = MlpTrunk(len(self.free), hidden, layers, dropout)
+        self.prior = FreeTrunk(len(self.free), hidden, layers, dropout)
         seen = len(self.asked) + hidden
         self.predictor = Mlp(seen, hidden, n_outputs, layers, dropout)
         self.value = Mlp(seen, hidden, space.n_groups, layers, dropout)
@@ -38,14 +45,16 @@ class PriorNetworks(Networks):
             nn.init.zeros_(self.predictor.first.weight[:, len(self.asked) :])
 
     @property
+    def prior_network(self) -> nn.Module | None:
+        return self.prior
+
+    @property
     def predictor_parts(self) -> list[nn.Module]:
         return [self.predictor] if self.stops_gradient else [self.predictor, self.prior]
 
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         inputs = torch.cat([x, mask.to(x.dtype)], 1)
-        prior = self.prior.onward(self.prior.first(inputs[:, self.free]))
-        if not self.reads_prior:
-            prior = torch.zeros_like(prior)
+        prior = self.prior(inputs[:, self.free])
         asked = inputs[:, self.asked]
         seen = torch.cat([asked, prior.detach() if self.stops_gradient else prior], 1)
         outputs = self.predictor.onward(self.predictor.first(seen))

@@ -127,6 +127,11 @@ def _add_models(app: FastAPI, catalogue: Catalogue, limits: Limits) -> None:
     async def model(name: str) -> Response:
         return reply(catalogue.find(name).facts)
 
+    @app.get("/v1/models/{name}/examples", response_model=bodies.Examples, tags=["models"], summary="Example photos")
+    async def examples(name: str) -> Response:
+        """Photos at the model's size, where the server was started with --examples; of tables there are none."""
+        return reply({"examples": list(catalogue.find(name).examples)})
+
     @app.post("/v1/models/{name}/next", response_model=bodies.Reply, tags=["stateless"], summary="What to ask next")
     async def next_question(name: str, case: bodies.Case) -> Response:
         """Everything that is known goes in, the next question comes out; nothing is kept."""

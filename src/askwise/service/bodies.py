@@ -256,6 +256,20 @@ class ModelFacts(BaseModel):
     card: dict[str, Any]
 
 
+class Example(BaseModel):
+    """A photo to try a model of images with."""
+
+    name: str = Field(description="Its file within the folder of examples.", examples=["coast/0012.jpg"])
+    image: str = Field(description="A data URL of a PNG at the model's size.", examples=[PICTURE])
+    label: str | None = Field(description="What it is, where the folder has a sub-folder for each class.")
+
+
+class Examples(BaseModel):
+    """The photos that are offered; none where the server has no folder of them, or the model is of tables."""
+
+    examples: list[Example]
+
+
 class EventFacts(BaseModel):
     """Something that happened in a session, with the estimates at that moment."""
 

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from askwise.acquisition import StoppingRule
-from askwise.data.images import ImageSchema, sketch_of
+from askwise.data.images import ImageSchema
+from askwise.data.sketches import sketch_of
 from askwise.description import model_facts
 from askwise.errors import AskwiseError, AskwiseWarning, listed
 from askwise.methods.registry import load
 from askwise.model import Model
 from askwise.replies import session_facts
+from askwise.service.examples import Photo, find_photos
 from askwise.service.refusals import NotFound, Refusal
 from askwise.session import Session
 from askwise.stopping import least_value, parse_rule
@@ -53,17 +55,21 @@ class Served:
     facts: dict[str, Any]
     # Whether a step takes so long that other requests must not wait for it.
     is_slow: bool = False
+    # Photos for the page of a model of images, as a client gets them.
+    examples: tuple[dict[str, Any], ...] = ()
     _terms: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_terms", lru_cache(maxsize=256)(self._agree))
 
     @staticmethod
-    def read(path: Path) -> Served:
+    def read(path: Path, photos: Sequence[Photo] = ()) -> Served:
         estimator = load(path)
         name, model = path.name.removesuffix(ENDING), estimator.model_
         facts = {"name": name, "fingerprint": model.fingerprint, **model_facts(estimator)}
-        return Served(name, model, estimator.stop, facts, _seconds_a_step(model) > SLOW_SECONDS)
+        schema = model.schema
+        told = tuple(photo.told(schema.layout) for photo in photos) if isinstance(schema, ImageSchema) else ()
+        return Served(name, model, estimator.stop, facts, _seconds_a_step(model) > SLOW_SECONDS, told)
 
     async def run(self, compute: Callable[..., Result], *arguments: Any) -> Result:
         """Compute at once, or in a thread: what takes a fraction of a millisecond would only lose time there."""
@@ -122,8 +128,16 @@ class Catalogue:
             )
 
     @staticmethod
-    def read(paths: Sequence[Path]) -> Catalogue:
-        return Catalogue([Served.read(path) for path in paths])
+    def read(paths: Sequence[Path], examples: Path | None = None) -> Catalogue:
+        """Models from their files, those of images with photos from the folder of examples."""
+        photos = [] if examples is None else find_photos(examples)
+        models = [Served.read(path, photos) for path in paths]
+        if photos and not any(served.examples for served in models):
+            raise AskwiseError(
+                f"--examples are photos for models of images, and {listed([served.name for served in models])} "
+                f"{'is' if len(models) == 1 else 'are'} of tables; leave it out"
+            )
+        return Catalogue(models)
 
     def find(self, name: str) -> Served:
         if name not in self.models:

@@ -54,10 +54,10 @@ class EpisodeObjective:
     def _walk(self, rows: Rows, **how: Any) -> tuple[Tensor, Tensor, Tensor]:
         """The episode of a walk of each row.
 
-        Dropout stays on: that is exploration too. Where there is none, networks walk as they will be used: a batch
-        norm would else judge each step by its own batch, in which all rows know equally much.
+        Dropout stays on: that is exploration too. Networks with batch norms walk as they will be used: a norm would
+        else judge each step by its own batch, in which all rows know equally much.
         """
-        with nullcontext() if self.policy.is_noisy else evaluating(self.policy):
+        with nullcontext() if self.policy.explores else evaluating(self.policy):
             return episode(walk(self.policy, rows, self.costs, self.n_steps, **how))
 
     def _loss(self, rows: Rows, weight: Tensor, *states: Tensor) -> Tensor:

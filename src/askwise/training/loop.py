@@ -17,7 +17,7 @@ from askwise.features import Rows
 from askwise.training.checkpoint import Checkpoint, Saved
 from askwise.training.draws import own_draws
 from askwise.training.recording import Learn, fastest
-from askwise.training.update import Objective, Plan, Update, reduced_precision
+from askwise.training.update import Objective, Plan, Update, batch_norms, reduced_precision
 
 SECONDS_UNTOLD = 2.0
 
@@ -88,7 +88,7 @@ class Training:
         for epoch in range(start, 0 if done else plan.epochs):
             # Seeding each epoch anew makes a resumed run draw what the unbroken one drew.
             torch.manual_seed(hash_seed(self.seed, index, epoch))
-            self.policy.train()
+            learn_with(self.policy)
             update.total.zero_()
             for b, (rows, weight) in enumerate(shuffled(self.train, per_epoch, batch_size, self.device)):
                 if learn is None:
@@ -213,15 +213,25 @@ def frozen(modules: list[nn.Module]) -> Iterator[None]:
             p.requires_grad_(True)
 
 
+def learn_with(policy: nn.Module) -> None:
+    """Put a policy into the mode to learn in; batch norms that are frozen keep their statistics too."""
+    policy.train()
+    for norm in batch_norms(policy):
+        if norm.weight is not None and not norm.weight.requires_grad:
+            norm.eval()
+
+
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
     """Run a module as it will be used, without dropout, and put it back into the mode it was in."""
-    before = module.training
+    # Each part's own: some may rest while others learn.
+    before = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
         yield
     finally:
-        module.train(before)
+        for part, mode in before:
+            part.training = mode
 
 
 @contextmanager

@@ -116,10 +116,14 @@ class Update:
             return next(losses, None)
 
 
+def batch_norms(policy: nn.Module) -> list[nn.modules.batchnorm._BatchNorm]:
+    return [part for part in policy.modules() if isinstance(part, nn.modules.batchnorm._BatchNorm)]
+
+
 def running_statistics(policy: nn.Module) -> list[Tensor]:
     """Means and variances that batch norms keep; they learn while a loss is computed, not by its gradient."""
-    norms = [part for part in policy.modules() if isinstance(part, nn.modules.batchnorm._BatchNorm)]
-    kept = [statistic for norm in norms for statistic in (norm.running_mean, norm.running_var)]
+    learning = [norm for norm in batch_norms(policy) if norm.weight is None or norm.weight.requires_grad]
+    kept = [statistic for norm in learning for statistic in (norm.running_mean, norm.running_var)]
     return [statistic for statistic in kept if statistic is not None]
 
 

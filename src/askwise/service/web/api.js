@@ -76,6 +76,9 @@ export const listModels = async () => (await send("v1/models")).models;
 
 export const readModel = (model) => send(at(model));
 
+/** Photos to try a model of images with. */
+export const listExamples = async (model) => (await send(`${at(model)}/examples`)).examples;
+
 /** The sketch of a whole image, both as data URLs. */
 export const sketchOf = async (model, image) => (await send(`${at(model)}/sketch`, { image })).sketch;
 

@@ -3,6 +3,7 @@
 import { Refused, Unreachable, hasToken, listModels, readModel, sketchOf, useToken } from "./api.js";
 import { Conversation } from "./conversation.js";
 import { byId, h } from "./dom.js";
+import { asFile, examplesOf } from "./examples.js";
 import { money, num, sentence, textOf } from "./format.js";
 import { KnownView } from "./known.js";
 import { decode, write } from "./link.js";
@@ -93,7 +94,7 @@ const actions = {
 
   restart() {
     const { facts, state } = conversation;
-    begin(facts, { ...state, said: [], known: {} }, { push: true, focus: true });
+    begin(facts, { ...state, said: [], known: {}, example: undefined }, { push: true, focus: true });
   },
 
   /** The same photo from the beginning. */
@@ -103,7 +104,7 @@ const actions = {
   },
 
   /** Take patches from a photo: a new case, unless it is the very photo that the patches so far are from. */
-  async usePhoto(file) {
+  async usePhoto(file, example) {
     const current = conversation;
     const { facts, state } = current;
     question.complain("");
@@ -116,16 +117,23 @@ const actions = {
       return;
     }
     if (current !== conversation) return;
-    const seen = state.said.filter(({ values }) => values !== null);
-    const isThis = seen.every(({ name, values }) => photo.patch(name) === values[name]);
-    if (isThis && (seen.length > 0 || Object.keys(state.known).length === 0)) {
-      current.photo = photo;
-      draw();
-      question.focus();
-      announce(`The photo is there. ${nextNow()}`);
+    const isNew = state.said.every(({ values }) => values === null);
+    if (photo.hasPatches(state.said) && !(isNew && Object.keys(state.known).length > 0)) {
+      await attempt(question, "photo", (latest) => ({ ...latest, example }), () => {
+        current.photo = photo;
+        draw();
+        question.focus();
+        announce(`The photo is there. ${nextNow()}`);
+      });
     } else {
-      await begin(facts, { ...state, said: [], known: {} }, { push: true, focus: true, photo });
+      await begin(facts, { ...state, said: [], known: {}, example }, { push: true, focus: true, photo });
     }
+  },
+
+  /** The same with a photo that the server offers. */
+  useExample(example) {
+    const k = conversation.facts.examples.indexOf(example);
+    return actions.usePhoto(asFile(example, k), example.name);
   },
 
   look(name) {
@@ -234,8 +242,8 @@ function remarksSince(before) {
 }
 
 function nextNow() {
-  const { shown, now } = conversation;
-  if (shown === null) return `Time to stop. ${sentence(now.why ?? "")}`;
+  const { shown, now, truth } = conversation;
+  if (shown === null) return `Time to stop. ${sentence(now.why ?? "")}${truth === null ? "" : ` It was: ${truth}.`}`;
   const cost = now.ranking.find((candidate) => candidate.name === shown.name).cost;
   const next = conversation.facts.image ? "Look next" : "Next question";
   return `${next}: ${sentence(textOf(shown))} Price ${money(cost)}.`;
@@ -368,9 +376,11 @@ const fresh = (facts) => ({
 /** Show a model: as a link has it, or afresh. */
 async function show(name, state, how) {
   const mine = ++beginnings;
-  let facts;
+  let facts, photo;
   try {
     facts = await readModel(name);
+    facts.examples = await examplesOf(facts);
+    photo = await photoOf(facts, state);
   } catch (error) {
     if (mine === beginnings) failed(error, nowhere, () => show(name, state, how));
     return;
@@ -380,7 +390,20 @@ async function show(name, state, how) {
     tell("link", "This link was made with another version of the model; questions and predictions may differ now");
   }
   const begun = state ? { ...state, fingerprint: facts.fingerprint } : fresh(facts);
-  await begin(facts, begun, { ...how, fromLink: Boolean(state) });
+  await begin(facts, begun, { ...how, fromLink: Boolean(state), photo });
+}
+
+/** The example that a link names, where its patches are from that very photo. */
+async function photoOf(facts, state) {
+  const k = facts.examples.findIndex(({ name }) => name === state?.example);
+  if (k < 0) return null;
+  try {
+    const photo = await readPhoto(asFile(facts.examples[k], k), facts.image);
+    return photo.hasPatches(state.said) ? photo : null;
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return null;
+  }
 }
 
 /** Start from the address, or from the first model. */

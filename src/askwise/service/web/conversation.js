@@ -67,6 +67,16 @@ export class Conversation {
     return name === undefined ? null : this.question(name);
   }
 
+  /** The photo that the server offers and somebody took. @returns {import("./examples.js").Example|null} */
+  get example() {
+    return this.facts.examples.find(({ name }) => name === this.state.example) ?? null;
+  }
+
+  /** What the photo is, told only when no more of it is looked at; null where that is not known. */
+  get truth() {
+    return this.photo && this.shown === null ? (this.example?.label ?? null) : null;
+  }
+
   get pricesChanged() {
     return Object.keys(this.state.costs).length > 0;
   }

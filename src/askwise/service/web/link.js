@@ -4,8 +4,9 @@
  * Something that was said about a question: values by column, null where one can't be had; none where it was declined.
  * @typedef {{name: string, values: Object<string, any>|null, at: string}} Said
  * @typedef {{model: string, fingerprint: string, said: Said[], known: Object<string, any>, stop: string|null,
- *   costs: Object<string, number>, stopBefore?: string|null}} Case stopBefore: the rule that held until prices were
- *   changed, where it can't hold under others
+ *   costs: Object<string, number>, stopBefore?: string|null, example?: string}} Case stopBefore: the rule that held
+ *   until prices were changed, where it can't hold under others; example: the name of the photo, where it is one that
+ *   the server offers
  */
 
 const VERSION = 1;
@@ -67,6 +68,7 @@ function isCase(state) {
     isMapping(state.known) &&
     (state.stop === null || isText(state.stop)) &&
     (state.stopBefore === undefined || state.stopBefore === null || isText(state.stopBefore)) &&
+    (state.example === undefined || isText(state.example)) &&
     isMapping(state.costs) &&
     Object.values(state.costs).every((price) => typeof price === "number")
   );

@@ -1,6 +1,7 @@
 // The question of an image model: which patch to look at next, in a photo that stays in the browser.
 
 import { h, refill } from "./dom.js";
+import { ExamplesView } from "./examples.js";
 import { money, plural, sentence, textOf } from "./format.js";
 import { draw } from "./inputs.js";
 import { PictureView } from "./picture.js";
@@ -37,6 +38,7 @@ export class LookView extends QuestionView {
     refill(this.head, ...(shown === null ? this.ending(conversation) : this.next(conversation, shown)));
     this.picture.update(conversation);
     refill(this.tools, ...this.toolsOf(conversation));
+    this.examples.update(conversation);
     if (isNew) this.drawAlone(shown);
     this.alone.hidden = shown === null || Boolean(conversation.photo);
     // A button that was pressed may be gone now.
@@ -48,9 +50,11 @@ export class LookView extends QuestionView {
     this.picture = new PictureView(facts, (name) => this.pick(name));
     this.head = h("div", {});
     this.tools = h("div", { class: "look-tools" });
+    this.examples = new ExamplesView(facts, (example) => this.actions.useExample(example));
     this.alone = h("details", { class: "alone" });
     this.error.textContent = "";
-    this.box.replaceChildren(this.head, this.picture.element, this.tools, this.error, this.alone, this.file);
+    const parts = [this.head, this.picture.element, this.tools, this.error, this.examples.element, this.alone];
+    this.box.replaceChildren(...parts, this.file);
   }
 
   next(conversation, shown) {
@@ -66,12 +70,13 @@ export class LookView extends QuestionView {
     return words[0] === "Ask next" ? ["Look next"] : words;
   }
 
-  ending({ now, state, facts }) {
+  ending({ now, state, facts, truth }) {
     const looked = state.said.filter((said) => said.values !== null).length;
     const spent = `Spent ${money(now.spent)} on ${plural(looked, "patch", "patches")} of ${facts.questions.length}.`;
     return [
       h("p", { class: "kicker" }, "Time to stop"),
       h("h2", { id: "question-title", class: "result", tabindex: "-1" }, predictionText(now.prediction, facts.target)),
+      truth !== null && h("p", { class: "truth" }, "It was: ", h("strong", {}, truth)),
       h("p", { class: "help" }, `${sentence(now.why ?? "nothing more is asked")} ${spent}`),
     ];
   }
@@ -212,9 +217,10 @@ export class LookView extends QuestionView {
     else this.error.textContent = message;
   }
 
-  /** What was pressed keeps the focus; otherwise it goes to the first thing to do. */
+  /** What was pressed keeps the focus; otherwise, and after an example was taken, it goes to the first thing to do. */
   focus() {
-    if (this.box.contains(document.activeElement)) return;
+    const active = document.activeElement;
+    if (this.box.contains(active) && !this.examples.element.contains(active)) return;
     const first = this.conversation?.shown ? this.tools.querySelector("button.primary") : null;
     (first ?? this.head.querySelector("h2")).focus();
   }

@@ -41,10 +41,21 @@ export class Photo {
     return canvas.toDataURL("image/png");
   }
 
+  /** Whether every patch that was looked at is from this photo. */
+  hasPatches(said) {
+    return said.every(({ name, values }) => values === null || this.patch(name) === values[name]);
+  }
+
   /** The whole photo at the model's size, as a data URL. */
   whole() {
     return this.canvas.toDataURL("image/png");
   }
+}
+
+/** A picture in a data URL as a file. */
+export function fileOf(url, name) {
+  const bytes = Uint8Array.from(atob(url.slice(url.indexOf(",") + 1)), (c) => c.charCodeAt(0));
+  return new File([bytes], name);
 }
 
 /** Read a file as a photo for a layout. */

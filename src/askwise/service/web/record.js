@@ -53,6 +53,7 @@ function recordJson(conversation) {
     model: facts.name,
     fingerprint: facts.fingerprint,
     target: facts.target,
+    example: state.example,
     stop: state.stop,
     costs: state.costs,
     start: { prediction: replies[0].prediction, entropy: replies[0].entropy },
@@ -86,12 +87,14 @@ const COLUMNS = [
 /** A line a step; what has several parts is JSON within its cell, and the rankings are left out. */
 function recordCsv(conversation) {
   const { facts, state } = conversation;
-  const about = { model: facts.name, fingerprint: facts.fingerprint, stop: state.stop, costs: state.costs };
+  const { stop, costs, example } = state;
+  const about = { model: facts.name, fingerprint: facts.fingerprint, stop, costs, example };
+  const columns = example === undefined ? COLUMNS : [...COLUMNS, "example"];
   const lines = events(conversation).map((step) => {
     const cells = { ...step, ...about, prediction: step.prediction.value, proba: step.prediction.proba };
-    return COLUMNS.map((name) => cells[name]);
+    return columns.map((name) => cells[name]);
   });
-  return [COLUMNS, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  return [columns, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
 function quoted(cell) {
