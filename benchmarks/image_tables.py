@@ -24,11 +24,12 @@ BACKBONES = {
     "vit": "ViT tiny, from scratch",
     "resnet": "ResNet-10, from scratch",
 }
+# By the settings prior, prior_for and stop_gradient.
 PRIORS = {
-    "": "no prior",
-    "sketch-predictor": "for the predictor only",
-    "sketch": "for both, gradient stopped",
-    "sketch-nostop": "for both",
+    (None, "both", False): "no prior",
+    ("sketch", "predictor", False): "for the predictor only",
+    ("sketch", "both", True): "for both, gradient stopped",
+    ("sketch", "both", False): "for both",
 }
 DRAWN = [
     (data, backbone) for data in ("tinyimagenet10_64", "intel_scenes_128") for backbone in ("lite", "resnet", "vit")
@@ -110,12 +111,16 @@ def of_priors(found: list[dict[str, Any]]) -> None:
     """The sketch as prior information: accuracy under a penalty."""
     rows = []
     on_one = [f for f in found if (f["data"], f["backbone"], f["method"]) == ("tinyimagenet10_64", "resnet", "dime")]
-    for tag, name in PRIORS.items():
-        same = [facts for facts in on_one if facts["tag"] == tag]
+    for wanted, name in PRIORS.items():
+        same = [facts for facts in on_one if prior_of(facts["settings"]) == wanted]
         if same:
             numbers = [said([at(f, "penalty", n) for f in same]) for n in (1, 2, 4, 8, 16, 64)]
             rows.append([name, str(len(same)), *numbers])
     table(rows, ["sketch", "seeds", "1", "2", "4", "8", "16", "64"])
+
+
+def prior_of(settings: dict[str, Any]) -> tuple[Any, Any, Any]:
+    return settings.get("prior"), settings.get("prior_for", "both"), settings.get("stop_gradient", False)
 
 
 def of_step() -> None:

@@ -37,7 +37,8 @@ class Lite(torch.nn.Module):
         from efficientnet_lite_pytorch import EfficientNet
 
         self.up_to = up_to
-        self.network = EfficientNet.from_name("efficientnet-lite0")
+        # Without the noise it was trained under, which hides what a patch is worth.
+        self.network = EfficientNet.from_name("efficientnet-lite0", override_params={"drop_connect_rate": 0.0})
         self.network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
@@ -93,6 +94,8 @@ def run(train: Images, test: Images, method: str, seed: int, given: dict[str, An
         "seconds": {"training": round(fitted, 1), "measuring": round(measured, 1)},
         "until": stages,
         "epochs": model.model_.card["epochs"],
+        "settings": model.plain_settings(),
+        "askwise": model.model_.card["askwise"],
         "parameters": sum(p.numel() for p in model.model_.policy.parameters()),
         "area": {},
         "at_few": {},
@@ -147,7 +150,7 @@ def main() -> None:
         given = settings(args.backbone, args.method, train.images.shape[1], args.weights) | changes
         about = {"data": args.data.stem, "backbone": backbone, "method": args.method, "seed": seed}
         facts = run(train, test, args.method, seed, given)
-        file.write_text(json.dumps(rounded(about | {"settings": changes, "tag": args.tag} | facts)))
+        file.write_text(json.dumps(rounded(about | {"tag": args.tag} | facts)))
         print(file.stem, line(facts), flush=True)
 
 

@@ -172,34 +172,33 @@ def _npz(
 def _check_arrays(path: Path, held: Mapping[str, Array], packed: bool) -> None:
     """Raise where the arrays of an npz file don't fit together."""
 
-    def check(fits: bool, need: str, name: str) -> None:
+    def check(fits: bool, name: str, need: str) -> None:
         if not fits:
-            raise AskwiseError(
-                f"{path}: {need}; `{name}` has the shape {held[name].shape} and is of {held[name].dtype}"
-            )
+            array = held[name]
+            raise AskwiseError(f"`{name}` in {path} must be {need}; it has the shape {array.shape}, of {array.dtype}")
 
     if packed:
         joined, cuts = held["jpeg"], held["offsets"]
-        check(joined.ndim == 1 and joined.dtype == np.uint8, "`jpeg` must be all bytes in a row, uint8", "jpeg")
-        need = (
-            f"`offsets` must be whole numbers that rise from 0 to at most {len(joined)}, one more than there are images"
-        )
+        check(joined.ndim == 1 and joined.dtype == np.uint8, "jpeg", "the bytes of all images in a row, uint8")
         rising = cuts.ndim == 1 and len(cuts) > 1 and cuts.dtype.kind in "iu" and (cuts[1:] >= cuts[:-1]).all()
-        check(bool(rising and cuts[0] >= 0 and cuts[-1] <= len(joined)), need, "offsets")
+        inside = bool(rising and cuts[0] >= 0 and cuts[-1] <= len(joined))
+        check(
+            inside, "offsets", f"rising whole numbers, where each image begins and the last ends, up to {len(joined)}"
+        )
         there = len(cuts) - 1
     else:
         shape = held["images"].shape
         fits = len(shape) == 3 or (len(shape) == 4 and shape[3] in (1, 3))
-        check(fits and 0 not in shape, "`images` must be (n, height, width), or with 1 or 3 channels last", "images")
+        check(fits and 0 not in shape, "images", "(n, height, width), or that with 1 or 3 channels last")
         there = shape[0]
     for name in ("y", "split", "filename"):
-        if name in held:
-            check(held[name].shape == (there,), f"there are {there} images, and `{name}` needs one for each", name)
+        check(name not in held or held[name].shape == (there,), name, f"one for each of the {there} images")
     if "classes" in held:
-        y, count = held["y"], held["classes"].size
-        check(held["classes"].ndim == 1, "`classes` must be a row of names", "classes")
-        inside = y.dtype.kind in "iu" and y.min() >= 0 and y.max() < count
-        check(bool(inside), f"y must be positions in `classes`, whole numbers from 0 to {count - 1}", "y")
+        check(held["classes"].ndim == 1, "classes", "a row of names")
+        y, count = held["y"], len(held["classes"])
+        given = f" (it goes from {y.min()} to {y.max()})" if y.dtype.kind in "iu" else ""
+        inside = bool(given and y.min() >= 0 and y.max() < count)
+        check(inside, "y", f"positions in `classes`, whole numbers from 0 to {count - 1}{given}")
 
 
 def _decode_files(
@@ -282,13 +281,9 @@ def _scaled(images: Array, size: Size | None, path: Path) -> Array:
         raise AskwiseError(f"{path} holds images as {images.dtype}; only uint8 can be scaled, so give no size")
     from PIL import Image
 
-    shape = *_sides(size), images.shape[3]
-    return np.stack(
-        [
-            _fitted(Image.fromarray(image[..., 0] if shape[2] == 1 else image), *shape[:2]).reshape(shape)
-            for image in images
-        ]
-    )
+    sides, channels = _sides(size), images.shape[3]
+    planes = images[..., 0] if channels == 1 else images
+    return np.stack([_fitted(Image.fromarray(image), *sides).reshape(*sides, channels) for image in planes])
 
 
 def _seen(what: Path | bytes, source: str, channels: int) -> Any:
