@@ -38,7 +38,7 @@ class Lite(torch.nn.Module):
 
         self.up_to = up_to
         # Without the noise it was trained under, which hides what a patch is worth.
-        self.network = EfficientNet.from_name("efficientnet-lite0", override_params={"drop_connect_rate": 0.0})
+        self.network = EfficientNet.from_name("efficientnet-lite0", drop_connect_rate=0.0)
         self.network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
