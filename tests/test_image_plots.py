@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from askwise import AskwiseError, Budget, Confidence, DimeImageClassifier, RandomOrderImageClassifier
 from askwise.image_cases import image_case, mean_image
 from askwise.image_plots import LINES, case_picture, draw_case, examples_picture, selection_map, selection_picture
+from askwise.replies import WHY
 from askwise.report import write_report
 from pictures import FAST_IMAGES, make_images
 
@@ -88,13 +89,30 @@ def test_a_photo_is_in_colour_where_it_was_asked_and_numbered_in_order(colours, 
 def test_a_case_picture_tells_the_answer_the_truth_and_why_it_stopped(colours, new_images):
     images, y = new_images
     right = texts(drawn(case_picture(colours, images[0], Budget(2), truth=y[0])))
-    assert f"2 of 16 patches: says {y[0]} ✓" in right
-    assert "stopped: budget" in right
+    assert any(re.fullmatch(rf"2 of 16 patches: says {y[0]}, \d+% ✓", text) for text in right)
+    assert "patches asked\nstopped by budget=2: no open question fits into the budget" in right
+    assert "grey: not seen by the model" in right
     assert {"before asking", "after 1", "after 2, at the stop"} <= set(right)
     other = next(label for label in colours.classes_ if label != y[0])
-    wrong = texts(drawn(case_picture(colours, images[0], Budget(2), costs=[2.0] * 16, truth=other)))
-    assert f"1 of 16 patches for 2: says {y[0]}, is {other}" in wrong
+    wrong = texts(drawn(case_picture(colours, images[0], Budget(2), costs=[2.0] * 16, truth=other, name="a.png")))
+    assert any(re.fullmatch(rf"1 of 16 patches for 2: says {y[0]}, \d+%, is {other}", text) for text in wrong)
+    assert "grey: not seen by the model\na.png" in wrong
     assert any(re.fullmatch(rf"{other} \(true\): \d+%", text) for text in wrong)
+
+
+def test_where_every_patch_was_seen_no_grey_is_spoken_of_and_the_reason_is_in_words(colours, new_images):
+    words = texts(drawn(case_picture(colours, new_images[0][0], Budget(16))))
+    assert not any("grey" in text for text in words)
+    assert "patches asked\nstopped by budget=16: nothing is left to ask" in words
+
+
+def test_a_map_of_values_that_are_all_alike_is_not_all_dark(colours, new_images):
+    case = image_case(colours.model_, colours.encode(new_images[0][:1]), Budget(0))
+    for value in (0.0, 0.3):
+        even = replace(case, values=np.full_like(case.values, value) + np.arange(16).reshape(4, 4) * value / 32)
+        shown = draw_case(even).axes[1].images[0]
+        assert shown.norm.vmin == 0
+        assert shown.norm(1.5 * value) < 0.75
 
 
 def test_the_lines_of_a_case_picture_are_the_probabilities_after_each_patch(colours, new_images):
@@ -171,8 +189,9 @@ def test_examples_go_from_few_patches_to_many_and_tell_the_truth(colours, new_im
     images, y = new_images
     sheet = drawn(examples_picture(colours, images, y, STOP, n=5))
     counts = [int(ax.get_xlabel().split(" of ")[0]) for ax in sheet.axes]
+    rows = [int(ax.get_xlabel().split("\nrow ")[1]) for ax in sheet.axes]
     asked = colours.acquire(images, STOP).n_asked
-    assert counts == sorted(counts)
+    assert counts == sorted(counts) == asked[rows].tolist()
     assert (len(counts), counts[0], counts[-1]) == (5, asked.min(), asked.max())
     assert all(re.match(r"says (\w+)( ✓|, is (?!\1)\w+)$", ax.get_title(loc="left")) for ax in sheet.axes)
 
@@ -186,12 +205,28 @@ def test_a_model_of_a_table_has_no_pictures_of_patches(flowers, iris):
 
 def test_a_report_of_images_shows_patches_in_place_of_lists_of_questions(colours, new_images, tmp_path):
     files = write_report(colours, *new_images, tmp_path, bootstrap=0)
-    assert {"selection", "examples", "case_1", "cost_curve", "patches"} <= set(files)
+    assert {"selection", "examples", "case_1", "cost_curve", "patches", "cases"} <= set(files)
     assert "paths" not in files
     page = files["index"].read_text(encoding="utf-8")
     assert "16 patches of 4 x 4 pixels, in 4 rows and 4 columns; each costs 1." in page
     assert page.count('<img class="photo"') == 2 + sum(name.startswith("case_") for name in files)
     assert pd.read_csv(files["patches"], index_col="row").shape == (4, 4)
+    assert pd.read_csv(files["cases"])["row"].tolist() == list(range(40))
+
+
+def test_a_report_names_the_file_of_each_image_and_tells_of_every_one(colours, new_images, tmp_path):
+    images, y = new_images
+    names = [f"{label}/{i:02}.png" for i, label in enumerate(y)]
+    files = write_report(colours, images, y, tmp_path, bootstrap=0, names=names)
+    page, cases = files["index"].read_text(encoding="utf-8"), pd.read_csv(files["cases"])
+    assert cases["file"].tolist() == names
+    assert cases["truth"].tolist() == y.tolist()
+    assert (cases["order"].fillna("").str.split().str.len() == cases["patches"]).all()
+    assert cases["probability"].between(1 / 3, 1).all()
+    assert set(cases["reason"]) <= set(WHY.values())
+    assert re.search(r'alt="The image \w+/\d\d.png and the patches asked of it', page)
+    with pytest.raises(AskwiseError, match="2 names were given for 40 cases"):
+        write_report(colours, images, y, tmp_path, bootstrap=0, names=names[:2])
 
 
 def test_a_report_tells_the_prices_of_patches_where_they_differ(colours, new_images, tmp_path):

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askwise import AskwiseError
+from askwise.data.images import ImageSchema
 from askwise.patches import PatchLayout, PatchSpace
 from askwise.policy import Policy
 
@@ -70,3 +71,13 @@ def test_without_a_sketch_columns_are_groups():
     space = PatchSpace.of(PatchLayout(8, 8, 1, 4), [1.0] * 4)
     assert space.columns_are_groups
     assert space.n_entries == 64
+
+
+@pytest.mark.parametrize("given", [[[1, 2, 3], [4, 5, 6]], np.array([[1, 2, 3], [4, 5, 6]]), range(1, 7)])
+def test_prices_may_be_a_grid_of_rows_and_columns(given):
+    assert ImageSchema.of_layout(PatchLayout(4, 6, 1, 2), given).space.costs == (1, 2, 3, 4, 5, 6)
+
+
+def test_a_grid_of_prices_has_the_shape_of_the_patches():
+    with pytest.raises(AskwiseError, match=r"costs is a grid of 3 x 2 prices, and .* 2 rows x 3 columns"):
+        ImageSchema.of_layout(PatchLayout(4, 6, 1, 2), [[1, 2], [3, 4], [5, 6]])

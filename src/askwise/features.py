@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -40,6 +41,10 @@ class FeatureSpace:
     def n_inputs(self) -> int:
         """What a network on (x, mask) sees."""
         return self.n_entries + self.n_columns
+
+    def in_order(self, costs: Any) -> Any:
+        """Prices as given; those laid out in some other way than one after another are brought into order."""
+        return costs
 
     @cached_property
     def position(self) -> dict[str, int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from askwise.acquisition import StoppingRule
+from askwise.acquisition import StoppingRule, rule_name
 from askwise.data.images import ImageSchema
 from askwise.errors import AskwiseError
 from askwise.features import Rows
@@ -42,13 +42,14 @@ class ImageCase(AskedImage):
 
     After 0, 1, ... patches: values (moments, rows, columns), the estimate for each open patch and NaN for the others;
     answers (moments, labels), or (moments, 1) where a number is predicted. unit: that of the values, empty where they
-    are only an order.
+    are only an order. rule: as it was given, empty where there was none; reason: that of the session.
     """
 
     values: Array
     answers: Array
     labels: tuple[Any, ...] | None
     spent: float
+    rule: str
     reason: str
     unit: str
 
@@ -97,9 +98,17 @@ def image_case(model: Model, row: Rows, stop: StoppingRule | None, costs: Costs 
         answers=np.stack(answers),
         labels=labels_of(model),
         spent=session.spent,
+        rule=_rule_text(stop),
         reason=session.reason or "",
         unit=unit if model.policy.is_information else "",
     )
+
+
+def _rule_text(rule: StoppingRule | None) -> str:
+    """A rule as people write it; one of their own that has no text is called by its name."""
+    if rule is None:
+        return ""
+    return rule_name(rule) if type(rule).__str__ is object.__str__ else str(rule)
 
 
 def _values(session: Session, schema: ImageSchema) -> Array:
@@ -120,6 +129,20 @@ def patch_shares(model: Model, acquired: Acquisition) -> pd.DataFrame:
     shares = acquired.known.to_numpy().mean(0).reshape(rows, columns)
     return pd.DataFrame(
         shares, index=pd.RangeIndex(1, rows + 1, name="row"), columns=pd.RangeIndex(1, columns + 1, name="column")
+    )
+
+
+def case_table(model: Model, acquired: Acquisition, truth: Array) -> pd.DataFrame:
+    """What was asked of each image and what came of it, a line each; truth: as the model writes labels, or numbers."""
+    labels, proba = labels_of(model), acquired.proba
+    said: dict[str, Any] = {"prediction": acquired.prediction}
+    if labels is not None and proba is not None:
+        said = {"prediction": [labels[i] for i in proba.argmax(1)], "probability": proba.max(1)}
+    return pd.DataFrame({"truth": truth, **said}).assign(
+        patches=acquired.n_asked,
+        order=[" ".join(names) for names in acquired.order],
+        cost=acquired.spent,
+        reason=acquired.reason,
     )
 
 

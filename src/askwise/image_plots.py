@@ -25,6 +25,7 @@ from askwise.methods.base import Method
 from askwise.model import Acquisition, Costs, Model
 from askwise.patches import PatchLayout
 from askwise.plots import CATEGORIES, INK, ORANGE, PALE, SOFT, new_figure, number_text, panel_words, plain, verdict
+from askwise.replies import in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,6 +41,7 @@ MOMENTS = 3
 MOST_LINES = 5
 MARKERS = "osD^v"
 MOST_MARKERS = 25
+GREY = "grey: not seen by the model"
 SKETCHED = "lines: a sketch, known from the start"
 # How much of an image shows through where it was not asked, the grey that covers it, and that of a sketch's lines.
 SHOWS, COVER, LINES = 0.3, 205, 90
@@ -48,16 +50,22 @@ SMALLEST, LARGEST = 4.5, 10.0
 
 
 def case_picture(
-    model: Method, image: Any, stop: StoppingRule | None = None, costs: Costs = None, truth: Any = None
+    model: Method,
+    image: Any,
+    stop: StoppingRule | None = None,
+    costs: Costs = None,
+    truth: Any = None,
+    name: str = "",
 ) -> Figure:
     """One image of an image model: what was asked of it, what each patch was worth, and how the prediction moved.
 
-    image (height, width, channels), as the model takes it. truth: the right answer, where it is known.
+    image (height, width, channels), as the model takes it. truth: the right answer, where it is known. name: what the
+    image is called, such as its file.
     """
     image_schema(model.model_)
     rule = model.stop if stop is None else stop
     case = image_case(model.model_, model.encode([image]), rule, costs)
-    return draw_case(case, None if truth is None else as_labelled(model.model_.task, np.array([truth]))[0])
+    return draw_case(case, None if truth is None else as_labelled(model.model_.task, np.array([truth]))[0], name)
 
 
 def selection_map(model: Method, images: Any, stop: StoppingRule | None = None, costs: Costs = None) -> pd.DataFrame:
@@ -73,18 +81,27 @@ def selection_picture(model: Method, images: Any, stop: StoppingRule | None = No
 
 
 def examples_picture(
-    model: Method, images: Any, labels: Any = None, stop: StoppingRule | None = None, n: int = 6, costs: Costs = None
+    model: Method,
+    images: Any,
+    labels: Any = None,
+    stop: StoppingRule | None = None,
+    n: int = 6,
+    costs: Costs = None,
+    names: Sequence[str] | None = None,
 ) -> Figure:
-    """A sheet of n of the images with their asked patches numbered, spread evenly from few patches to many."""
+    """A sheet of n of the images with their asked patches numbered, spread evenly from few patches to many.
+
+    names: what each image is called, such as its file; without them it is its row, counted from 0.
+    """
     image_schema(model.model_)
     rows, acquired = model.encode(images), model.acquire(images, stop, costs)
     by_number = np.argsort(acquired.n_asked, kind="stable")
     chosen = by_number[evenly(len(by_number), n).numpy()]
     truth = None if labels is None else as_labelled(model.model_.task, np.asarray(labels))
-    return draw_examples(model.model_, rows, acquired, chosen.tolist(), truth)
+    return draw_examples(model.model_, rows, acquired, chosen.tolist(), truth, names)
 
 
-def draw_case(case: ImageCase, truth: Any = None) -> Figure:
+def draw_case(case: ImageCase, truth: Any = None, name: str = "") -> Figure:
     """The picture of a case from its numbers; truth: a label as the model writes it, or a number."""
     width = 4.7 * float(np.clip(case.layout.width / case.layout.height, 0.5, 1))
     figure = new_figure(width + 5.9, 4.9)
@@ -93,26 +110,38 @@ def draw_case(case: ImageCase, truth: Any = None) -> Figure:
     draw_patches(ax, case, 3.9)
     ax.set_anchor("NW")
     _panel_title(ax, "What was asked, in this order")
-    words = ["grey: never seen"]
-    words += [SKETCHED] * (case.sketch is not None)
-    words += ["crossed: can't be had"] * bool(case.absent.any())
-    ax.set_xlabel("; ".join(words), fontsize=9, color=SOFT)
+    words = _legend([case]) + ["crossed: can't be had"] * bool(case.absent.any())
+    below = ["; ".join(words), end_of(name)]
+    ax.set_xlabel("\n".join(filter(None, below)), fontsize=9, color=SOFT)
     _draw_values(figure, grid[0, 1], case)
     _draw_answers(figure.add_subplot(grid[1, 1]), case, truth)
     n = len(case.asked)
     spent = "" if case.spent == n else f" for {number_text(case.spent)}"
-    said, colour = _says(case.labels, case.answers[-1], truth)
+    said, colour = _says(case.labels, case.answers[-1], truth, sure=True)
     title = f"{n} of {case.layout.n_patches} patches{spent}: {said}"
     figure.suptitle(title, x=0.004, ha="left", fontsize=12, fontweight="bold", color=colour)
     return figure
 
 
-def _says(labels: tuple[Any, ...] | None, answer: Array, truth: Any, longest: int = 26) -> tuple[str, str]:
-    """What is said in the end and whether it is so, and the colour of these words."""
+def _legend(asked: Sequence[AskedImage]) -> list[str]:
+    """What the pale parts of images are, where they have any."""
+    pale = [one for one in asked if len(one.asked) + int(one.absent.sum()) < one.layout.n_patches]
+    return [GREY] * bool(pale) + [SKETCHED] * any(one.sketch is not None for one in pale)
+
+
+def end_of(name: str, longest: int = 40) -> str:
+    """The name of a file, from its end where it is long: folders come first, and are often the same."""
+    return plain(name if len(name) <= longest else f"…{name[1 - longest :]}", longest)
+
+
+def _says(
+    labels: tuple[Any, ...] | None, answer: Array, truth: Any, longest: int = 26, sure: bool = False
+) -> tuple[str, str]:
+    """What is said in the end, how sure where that is wanted, whether it is so, and the colour of these words."""
     if labels is None:
         true = "" if truth is None else f", is {number_text(float(truth))}"
         return f"says {number_text(float(answer[0]))}{true}", INK
-    return verdict(labels[int(answer.argmax())], truth, longest)
+    return verdict(labels[int(answer.argmax())], truth, longest, float(answer.max()) if sure else None)
 
 
 def draw_patches(ax: Axes, asked: AskedImage, inches: float) -> None:
@@ -180,6 +209,9 @@ def _draw_values(figure: Figure, place: SubplotSpec, case: ImageCase) -> None:
     # Information is never negative; what is only an order may be.
     low = 0.0 if case.unit else float(finite.min(initial=0.0))
     high = max(float(finite.max(initial=low)), low + 1e-9)
+    if any(values.max() == high <= 2 * values.min() for one in shown if len(values := one[np.isfinite(one)])):
+        # A map of values much alike, the largest of all, would be dark all over.
+        high *= 2
     # The first answers take most of what is to be known: in even colours all later maps would be pale.
     norm = PowerNorm(0.5, low, high, clip=True)
     grid = place.subgridspec(1, MOMENTS)
@@ -226,12 +258,13 @@ def _draw_answers(ax: Axes, case: ImageCase, truth: Any) -> None:
         if truth is not None:
             ax.axhline(float(truth), color=ORANGE, linewidth=1.4, linestyle="--")
             words = "prediction (dashed: true)"
-    panel_words(ax, "", "patches asked", words, size=10)
+    why = in_words(case.reason)
+    stopped = f"stopped by {plain(case.rule)}: {why}" if case.rule else f"stopped: {why}"
+    panel_words(ax, "", f"patches asked\n{stopped}", words, size=10)
     ax.axvline(len(case.asked), color=SOFT, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
     ax.set_xlim(-0.02 * len(case.asked), max(1, 1.02 * len(case.asked)))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     _panel_title(ax, "How the prediction moved")
-    ax.set_title(f"stopped: {plain(case.reason)}", loc="right", fontsize=9.5, color=SOFT, pad=4)
 
 
 def _line(case: ImageCase, place: int) -> dict[str, Any]:
@@ -281,22 +314,29 @@ def draw_selection(shares: pd.DataFrame, mean: Array) -> Figure:
 
 
 def draw_examples(
-    model: Model, rows: Rows, acquired: Acquisition, which: Sequence[int], truth: Array | None = None
+    model: Model,
+    rows: Rows,
+    acquired: Acquisition,
+    which: Sequence[int],
+    truth: Array | None = None,
+    names: Sequence[str] | None = None,
 ) -> Figure:
-    """The sheet of some images, by their positions in rows, acquired and truth."""
+    """The sheet of some images, by their positions in rows, acquired, truth and names."""
     layout, labels = image_schema(model).layout, labels_of(model)
     columns, side = len(which) if len(which) <= 4 else 3, 2.9
     n_lines = -(-len(which) // columns)
-    figure = new_figure(side * columns + 0.2, (side * layout.height / layout.width + 0.55) * n_lines + 0.4)
+    figure = new_figure(side * columns + 0.2, (side * layout.height / layout.width + 0.6) * n_lines + 0.4)
     found = acquired.prediction if acquired.proba is None else acquired.proba
     assert found is not None
     answers = found.reshape(len(rows), -1)
+    shown = [asked_image(model, rows.take(slice(i, i + 1)), acquired.order[i]) for i in which]
     for place, i in enumerate(which):
         ax = figure.add_subplot(n_lines, columns, place + 1)
-        draw_patches(ax, asked_image(model, rows.take(slice(i, i + 1)), acquired.order[i]), side)
+        draw_patches(ax, shown[place], side)
         said, colour = _says(labels, answers[i], None if truth is None else truth[i], 12)
         ax.set_title(said, loc="left", fontsize=10, fontweight="bold", color=colour, pad=4)
-        ax.set_xlabel(f"{acquired.n_asked[i]} of {layout.n_patches} patches", fontsize=9, color=SOFT)
-    words = f"Patches asked, in this order; grey: never seen{f'; {SKETCHED}' if layout.sketch else ''}"
-    figure.suptitle(words, x=0.004, ha="left", fontsize=10, color=SOFT)
+        below = f"row {i}" if names is None else end_of(names[i])
+        ax.set_xlabel(f"{acquired.n_asked[i]} of {layout.n_patches} patches\n{below}", fontsize=9, color=SOFT)
+    words = ["Patches asked, in this order", *_legend(shown)]
+    figure.suptitle("; ".join(words), x=0.004, ha="left", fontsize=10, color=SOFT)
     return figure

@@ -98,7 +98,7 @@ class Model:
             return space.costs
         members = {g: tuple(c.name for c in self.schema.columns_of(g)) for g in space.names}
         trained = dict(zip(space.names, space.costs, strict=True))
-        return group_costs(costs, self.schema.column_names, members, self.schema.free, trained)
+        return group_costs(space.in_order(costs), self.schema.column_names, members, self.schema.free, trained)
 
     def cost_tensor(self, costs: tuple[float, ...]) -> Tensor:
         return cost_tensor(costs, torch.float64, self.device)

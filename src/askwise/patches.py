@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -64,6 +65,18 @@ class PatchLayout:
         p = self.patch
         return slice(row * p, (row + 1) * p), slice(column * p, (column + 1) * p)
 
+    def in_order(self, costs: Any) -> Any:
+        """Prices as given, or where they are a grid of rows and columns, one after another."""
+        prices = np.array(None if isinstance(costs, Mapping) else costs, dtype=object)
+        if prices.ndim != 2:
+            return costs
+        if prices.shape != self.grid:
+            raise AskwiseError(
+                f"costs is a grid of {prices.shape[0]} x {prices.shape[1]} prices, and the patches lie in one of "
+                f"{self.grid[0]} rows x {self.grid[1]} columns"
+            )
+        return prices.ravel().tolist()
+
     def patch_of_entry(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         """The patch of each entry; those of the sketch belong to one more."""
         numbers = np.arange(self.n_patches).reshape(self.grid)
@@ -78,6 +91,9 @@ class PatchSpace(FeatureSpace):
     """The groups of an image: its patches, each with one column; a sketch is a free column more."""
 
     layout: PatchLayout
+
+    def in_order(self, costs: Any) -> Any:
+        return self.layout.in_order(costs)
 
     @staticmethod
     def of(layout: PatchLayout, costs: Sequence[float]) -> PatchSpace:

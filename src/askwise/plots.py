@@ -87,9 +87,11 @@ def plain(text: object, longest: int = LONGEST_NAME) -> str:
     return words.replace("$", r"\$")
 
 
-def verdict(guess: object, true: object = None, longest: int = LONGEST_NAME) -> tuple[str, str]:
+def verdict(
+    guess: object, true: object = None, longest: int = LONGEST_NAME, probability: float | None = None
+) -> tuple[str, str]:
     """What a model says of a case and whether it is so, in words, and the colour to write them in."""
-    words = f"says {plain(guess, longest)}"
+    words = f"says {plain(guess, longest)}" + ("" if probability is None else f", {probability:.0%}")
     if true is None:
         return words, INK
     if guess != true:

@@ -45,6 +45,7 @@ def write_report(
     progress: Callable[[float], None] | None = None,
     beside: Method | None = None,
     subject: str = "",
+    names: Sequence[str] | None = None,
 ) -> dict[str, Path]:
     """Evaluate a fitted estimator and write curve.csv, PNG pictures and index.html, which holds all of them.
 
@@ -54,7 +55,7 @@ def write_report(
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise AskwiseError(f"{target} is a file; give a folder for the report")
-    return make_report(estimator, X, y, costs, bootstrap, progress, beside, subject).write(target)
+    return make_report(estimator, X, y, costs, bootstrap, progress, beside, subject, names).write(target)
 
 
 @dataclass(frozen=True)
@@ -79,18 +80,22 @@ def make_report(
     progress: Callable[[float], None] | None = None,
     beside: Method | None = None,
     subject: str = "",
+    names: Sequence[str] | None = None,
 ) -> Report:
     """Evaluate a fitted estimator and draw and write everything, but not yet into files.
 
     progress: called with the share of the work that is done. beside: a second estimator of the same questions, whose
-    estimates are drawn beside those of the first. subject: what is reported on, such as the names of files.
+    estimates are drawn beside those of the first. subject: what is reported on, such as the names of files. names: of
+    images, what each is called, as in `Images.sources`; without them it is its row, counted from 0.
     """
     plots.require_matplotlib()
+    if names is not None and len(names) != len(X):
+        raise AskwiseError(f"{len(names)} names were given for {len(X)} cases; give one for each, or none")
     if beside is not None:
         report_calibration.check_beside(estimator.model_, beside.model_)
     tell = progress or _nobody
     table = estimator.curve(X, y, costs, bootstrap, progress=lambda fraction: tell(CURVE_SHARE * fraction))
-    findings = _find(estimator, X, y, costs, table)
+    findings = _find(estimator, X, y, costs, table, names)
     trust = report_calibration.measure(estimator, beside, X, findings.truth, findings.prices)
     pictures: dict[str, Picture] = {}
     drawings = _drawings(findings) | report_calibration.drawings(trust)
@@ -144,7 +149,9 @@ class Findings:
         return summaries.metrics_of(self.table)[:2]
 
 
-def _find(estimator: Method, X: Any, y: Any, costs: Costs, table: pd.DataFrame) -> Findings:
+def _find(
+    estimator: Method, X: Any, y: Any, costs: Costs, table: pd.DataFrame, names: Sequence[str] | None
+) -> Findings:
     model = estimator.model_
     rows = estimator.encode(X)
     truth = evaluation.as_labelled(model.task, estimator.check_target(y))
@@ -160,7 +167,7 @@ def _find(estimator: Method, X: Any, y: Any, costs: Costs, table: pd.DataFrame) 
     return Findings(
         model, prices, len(rows), table, points,
         reasons=summaries.reason_counts(acquired),
-        cases=cases_of(Asked(model, rows, truth, costs, some, shown, rules[shown], acquired[shown], telling)),
+        cases=cases_of(Asked(model, rows, truth, costs, some, shown, rules[shown], acquired[shown], telling, names)),
         truth=truth,
         frontier=_frontier(model, rows, truth, costs, prices),
         frontier_rows="the validation rows of training" if prices in model.frontiers else "these cases",

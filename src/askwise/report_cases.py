@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -18,6 +18,7 @@ from askwise.data.images import ImageSchema
 from askwise.features import Rows, evenly
 from askwise.model import Acquisition, Costs, Model
 from askwise.plots import number_text
+from askwise.replies import in_words
 from askwise.report_page import Picture, counted, escaped, fold, html_picture, html_table, picture_of
 
 Array = np.ndarray[Any, Any]
@@ -32,6 +33,7 @@ class Asked:
     """What a rule asked of the cases of a report, or of some of them where they are many.
 
     some: positions in rows and truth; acquired is about these. telling: positions in some, of a few cases to show.
+    names: what each of the rows is called, such as its file; None where that is not known.
     """
 
     model: Model
@@ -43,6 +45,7 @@ class Asked:
     rule: StoppingRule
     acquired: Acquisition
     telling: Array
+    names: Sequence[str] | None = None
 
 
 class Cases(ABC):
@@ -148,16 +151,28 @@ class ImageCases(Cases):
     def _truth(self) -> Array:
         return np.asarray(self.asked.truth[self.asked.some.numpy()])
 
+    @cached_property
+    def _names(self) -> list[str]:
+        """What each image of the sample is called: its file, or its row, counted from 0."""
+        names, some = self.asked.names, self.asked.some.tolist()
+        return [f"row {i}" if names is None else names[i] for i in some]
+
     def drawings(self) -> dict[str, Callable[[], Picture]]:
         cases = {f"case_{n + 1}": partial(self._draw_case, i) for n, i in enumerate(self._shown())}
         return {"selection": self._draw_selection, "examples": self._draw_examples, **cases}
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        return {"patches": self._shares.reset_index()}
+        asked = self.asked
+        cases = image_cases.case_table(self.model, asked.acquired, self._truth)
+        cases["reason"] = [in_words(reason) for reason in cases["reason"]]
+        where = {"row": asked.some.numpy()} if asked.names is None else {"file": self._names}
+        return {"patches": self._shares.reset_index(), "cases": pd.concat([pd.DataFrame(where), cases], axis=1)}
 
     @property
     def about_tables(self) -> str:
-        return " How often each patch is asked is in patches.csv."
+        some, n = len(self._truth), len(self.asked.rows)
+        which = "each image" if some == n else f"{some:,} of the images"
+        return f" How often each patch is asked is in patches.csv, what was asked of {which} in cases.csv."
 
     def _draw_selection(self) -> Picture:
         shares = self._shares.to_numpy().ravel()
@@ -169,14 +184,18 @@ class ImageCases(Cases):
 
     def _draw_examples(self) -> Picture:
         telling = self.asked.telling.tolist()
-        figure = image_plots.draw_examples(self.model, self._sample, self.asked.acquired, telling, self._truth)
-        return picture_of(figure, f"{counted(len(telling), 'image')} with the patches that were asked.", photo=True)
+        acquired = self.asked.acquired
+        figure = image_plots.draw_examples(self.model, self._sample, acquired, telling, self._truth, self._names)
+        which = ", ".join(self._names[i] for i in telling)
+        words = f"{counted(len(telling), 'image')} with the patches that were asked: {which}."
+        return picture_of(figure, words, photo=True)
 
     def _draw_case(self, position: int) -> Picture:
         row = self._sample.take(slice(position, position + 1))
         case = image_cases.image_case(self.model, row, self.asked.rule, self.asked.costs)
-        words = "An image and the patches asked of it, maps of what each patch was worth, and how the prediction moved."
-        return picture_of(image_plots.draw_case(case, self._truth[position]), words, photo=True)
+        name = self._names[position]
+        words = f"The image {name} and the patches asked of it, what each was worth, and how the prediction moved."
+        return picture_of(image_plots.draw_case(case, self._truth[position], name), words, photo=True)
 
     def _shown(self) -> list[int]:
         """Of the telling images a mistake, where there is one, and others from few patches to many."""

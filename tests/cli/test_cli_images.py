@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from askwise import DimeImageClassifier, load
+from askwise.cli import show
 from pictures import FAST_IMAGES, TELLING, make_images
 
 SHORT = ["--patch", 4, "--backbone", "small-cnn", "--hidden", 16, "--layers", 1, "--augment", "none"]
@@ -84,7 +85,9 @@ def test_training_says_what_is_asked_and_how_to_go_on(run):
     assert "new.askwise: 16 patches of 4 x 4 in images of 16 x 16, learnt from 240 images" in said.stdout
     assert "askwise ask new.askwise --stop" in said.stdout
     assert "--image colours/blue/" in said.stdout
-    assert "askwise evaluate new.askwise test/ --report report/" in said.stdout
+    assert "askwise evaluate new.askwise FOLDER --report report/" in said.stdout
+    assert "On 48 images held out" in said.stdout
+    assert "Predicting" not in said.stderr
     card = load("new.askwise").model_.card
     assert (card["target"], card["data"], card["size"]) == ("label", "colours", [16, 16])
 
@@ -208,11 +211,73 @@ def test_images_of_many_sizes_become_squares_and_that_is_said(run):
 
 def test_a_timm_model_without_timm_is_explained_before_images_are_read():
     code = "import sys; sys.modules['timm'] = None; from askwise.cli import main; main()"
-    words = [sys.executable, "-c", code, "train", "nowhere", "--images", "file", "--backbone", "resnet18"]
+    words = [sys.executable, "-c", code, "train", "test.csv", "--images", "fil", "--backbone", "resnet18"]
     said = subprocess.run(words, capture_output=True, text=True, check=False)
     assert said.returncode == 2
     assert "needs timm, which can't be loaded" in said.stderr
     assert "'small-cnn'" in said.stderr
+
+
+def with_patients(column="patient"):
+    """A table of the 60 images of three patients, 20 each."""
+    table = pd.read_csv("test.csv").assign(**{column: np.arange(60) % 3, "note": "seen"})
+    table.to_csv("visits.csv", index=False)
+    return ("visits.csv", "--images", "file", "--target", "colour", "--split-by", column, "--drop", "note")
+
+
+def test_images_of_one_patient_are_held_out_together(run):
+    card = told(run("train", *with_patients(), *SHORT, "-o", "new.askwise", "--json"))["card"]
+    assert (card["rows_trained"], card["rows_validated"]) == (40, 20)
+
+
+def test_images_of_one_patient_are_compared_together(run):
+    said = run("compare", *with_patients(), *SHORT, "--methods", "random-order", "--seeds", 1, "--jobs", 1, "--json")
+    assert {line["n_test"] for line in told(said)["results"]} == {20}
+
+
+def test_the_column_of_images_is_remembered(run):
+    columns = ("--images", "file", "--target", "colour")
+    said = run("train", "test.csv", *columns, *SHORT, "-o", "new.askwise")
+    assert "askwise evaluate new.askwise FILE.csv --report report/" in said.stdout
+    assert told(run("evaluate", "new.askwise", "test.csv", "--bootstrap", 0, "--json"))["rows"] == 60
+    pd.read_csv("test.csv").rename(columns={"file": "photo"}).to_csv("other.csv", index=False)
+    said = run("evaluate", "new.askwise", "other.csv")
+    assert "other.csv a table without 'file', which had their paths in training" in said.stderr
+    assert "--images COLUMN; it has 'photo', 'colour'" in said.stderr
+
+
+def test_what_is_predicted_from_a_part_of_a_file_can_be_named(run):
+    said = run("train", "colours.npz", "--split", "train", "--target", "colour", *SHORT, "-o", "new.askwise")
+    assert said.exit_code == 0, said.output
+    assert load("new.askwise").model_.card["target"] == "colour"
+    assert "askwise evaluate new.askwise colours.npz --split test" in said.stdout
+
+
+def test_a_model_that_learnt_nothing_is_told(run):
+    images, _ = make_images(60)
+    np.savez("noise.npz", images=images, y=np.arange(60) % 2)
+    said = run("train", "noise.npz", *SHORT, "-o", "new.askwise")
+    assert "with everything known it is no better than with nothing; train longer (--epochs)" in said.stderr
+
+
+def test_better_is_a_lower_loss_or_an_accuracy_beyond_chance():
+    nothing = {"accuracy": 0.5, "log_loss": 0.7}
+    assert show.is_better({"accuracy": 0.5, "log_loss": 0.6}, nothing, 50)
+    assert show.is_better({"accuracy": 0.8, "log_loss": 0.9}, nothing, 50)
+    assert not show.is_better({"accuracy": 0.6, "log_loss": 0.69}, nothing, 50)
+    assert show.is_better({"rmse": 2.0}, {"rmse": 3.0}, 50)
+    assert not show.is_better({"rmse": 3.1}, {"rmse": 3.0}, 50)
+
+
+def test_how_a_photo_was_cut_is_told(run, folder):
+    Image.open(an_image(folder)).resize((48, 32)).save("wide.png")
+    arguments = ("ask", "colours.askwise", "--image", "wide.png", "--stop", "budget=1")
+    assert "32 x 48 pixels, scaled and cut to 16 x 16: 33% of it lies outside" in run(*arguments).stdout
+    facts = told(run(*arguments, "--json"))
+    assert facts["image_size"] == [32, 48]
+    assert facts["outside"] == pytest.approx(1 / 3)
+    Image.open(an_image(folder)).resize((32, 32)).save("large.png")
+    assert "32 x 32 pixels, scaled to 16 x 16\n" in run("ask", "colours.askwise", "--image", "large.png").stdout
 
 
 TRAIN = ("train", "colours")
@@ -224,7 +289,34 @@ MISTAKES = {
     "a broken image": (("train", "broken"), ["broken/blue/bad.png can't be read", "leave it out"]),
     "one image": (("train", "test/red.png"), ["test/red.png is one image; give a folder"]),
     "nothing there": (("train", "nowhere.npz"), ["there is no file or folder nowhere.npz"]),
-    "a target of a folder": ((*TRAIN, "--target", "y"), ["is a folder of images", "leave --target out"]),
+    "nothing there, before its options": (
+        ("train", "nowhere", "--images", "file"),
+        ["there is no file or folder nowhere"],
+    ),
+    "nothing there to evaluate on": (("evaluate", "colours.askwise", "nowhere"), ["no file or folder nowhere"]),
+    "nothing there to compare on": (
+        ("compare", "nowhere", "--backbone", "small-cn"),
+        ["there is no file or folder nowhere, and no dataset has that name"],
+    ),
+    "no images there to compare on": (("compare", "nowhere.npz"), ["there is no file or folder nowhere.npz"]),
+    "a column of a folder's answers": (
+        ("evaluate", "colours.askwise", "test", "--target", "y"),
+        ["test has its answers in its sub-folders", "leave --target out"],
+    ),
+    "a folder kept together": ((*TRAIN, "--split-by", "patient"), ["--split-by is about the columns", "--images"]),
+    "an unknown column to keep together": (
+        ("train", "test.csv", "--images", "file", "-t", "colour", "--split-by", "patien"),
+        ["unknown column in --split-by: 'patien'"],
+    ),
+    "an unknown column to drop": (
+        ("train", "test.csv", "--images", "file", "-t", "colour", "--drop", "age"),
+        ["unknown column in --drop: 'age'"],
+    ),
+    "patches left out of convolutions": ((*TRAIN, "--drop-unknown"), ["--drop-unknown is for a transformer"]),
+    "a device that is not there": (
+        (*TRAIN, *SHORT, "--device", "cuda:77"),
+        ["device 'cuda:77'"],
+    ),
     "no patch for small images": (TRAIN, ["16 x 16 pixels", "would be the whole image", "--patch 2 or 4 or 8"]),
     "the usual patch on images that are not large": ((*TRAIN, "--size", 32), ["is for larger ones", "or 8 or 16"]),
     "a patch that does not divide": ((*TRAIN, "--patch", 5), ["does not divide them; give --patch 2 or 4 or 8"]),
@@ -253,11 +345,12 @@ MISTAKES = {
     "an unknown part": (("train", "colours.npz", "--split", "tests", *SHORT), ["did you mean 'test'?"]),
     "a model of images and a table": (
         ("evaluate", "colours.askwise", "test.csv"),
-        ["is a model of images", "--images COLUMN"],
+        ["is a model of images, and test.csv a table", "--images COLUMN; it has 'file', 'colour'"],
     ),
     "images with other labels": (("evaluate", "colours.askwise", "broken"), ["bad.png can't be read"]),
     "asking without an image": (ASK, ["colours.askwise asks for patches of an image; give one: --image FILE"]),
     "an image that is not there": ((*ASK, "--image", "gone.png"), ["there is no file gone.png"]),
+    "a folder for an image": ((*ASK, "--image", "test"), ["test is a folder; give one image"]),
     "an image that is none": ((*ASK, "--image", "test.csv"), ["test.csv can't be read"]),
     "a picture that is no PNG": ((*ASK, "--image", "test/red.png", "-o", "way.gif"), ["-o writes a PNG"]),
     "answers beside an image": ((*ASK, "--image", "x.png", "--answers", "prices.json"), ["leave --answers out"]),

@@ -15,7 +15,7 @@ MISTAKES = {
     "a target that is not there": (("train", "cases.csv", "--target", "diagnosi"), {}, ["did you mean 'diagnosis'?"]),
     "no target": (("train", "cases.csv"), {}, ["--target"]),
     "a file that is not there": (("train", "none.csv", "--target", "y"), {}, ["there is no file none.csv"]),
-    "a folder for a file": (("train", ".", "--target", "y"), {}, ["is a folder"]),
+    "a folder for a file": (("train", ".", "--target", "y"), {}, ["has no sub-folders"]),
     "an unknown type of file": (("train", "t.xlsx", "--target", "y"), {"t.xlsx": "PK"}, [".xlsx", ".csv", ".parquet"]),
     "an empty file": (("train", "t.csv", "--target", "y"), {"t.csv": ""}, ["t.csv is empty"]),
     "names without rows": (("train", "t.csv", "--target", "y"), {"t.csv": "a,y\n"}, ["no rows"]),

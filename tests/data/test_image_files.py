@@ -21,9 +21,9 @@ def as_bytes(pixels, kind="PNG"):
     return file.getvalue()
 
 
-def write(path, pixels):
+def write(path, pixels, **more):
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(pixels).save(path)
+    Image.fromarray(pixels).save(path, **more)
 
 
 @pytest.fixture
@@ -106,10 +106,12 @@ def test_an_npz_file_of_arrays_is_taken_as_it_is(tmp_path, shape):
 
 def test_grey_and_transparent_images_become_colours(tmp_path):
     write(tmp_path / "a" / "grey.png", picture()[..., 0])
-    write(tmp_path / "b" / "clear.png", np.dstack([picture(), np.full((8, 8), 9, np.uint8)]))
+    write(tmp_path / "b" / "clear.png", np.dstack([picture(), np.full((8, 8), 0, np.uint8)]))
+    write(tmp_path / "b" / "full.png", np.dstack([picture(), np.full((8, 8), 255, np.uint8)]))
     images = read_images(tmp_path).images
     assert np.array_equal(images[0], np.repeat(picture()[..., :1], 3, 2))
-    assert np.array_equal(images[1], picture())
+    assert (images[1] == 255).all()
+    assert np.array_equal(images[2], picture())
 
 
 # Sizes
@@ -225,7 +227,7 @@ def test_an_npz_file_that_does_not_fit_is_refused(tmp_path):
     with pytest.raises(AskwiseError, match=r"has the arrays 'pictures', 'y'; it needs images and y, or jpeg"):
         read_images(path)
     np.savez(path, images=np.zeros((2, 4, 4, 3)), y=np.zeros(3))
-    with pytest.raises(AskwiseError, match=r"2 images, and y has the shape \(3,\)"):
+    with pytest.raises(AskwiseError, match=r"`y` in .* must be one for each of the 2 images; it has the shape \(3,\)"):
         read_images(path)
     np.savez(path, images=np.zeros((2, 4, 4, 3)), y=np.array([{}, {}]))
     with pytest.raises(AskwiseError, match="can't be read as an npz file without pickles"):
@@ -234,7 +236,7 @@ def test_an_npz_file_that_does_not_fit_is_refused(tmp_path):
     with pytest.raises(AskwiseError, match="can't be read as an npz file"):
         read_images(path)
     make_npz(path, classes=np.array(["cat"]))
-    with pytest.raises(AskwiseError, match="must be positions in `classes`, which has 1"):
+    with pytest.raises(AskwiseError, match=r"positions in `classes`, whole numbers from 0 to 0 "):
         read_images(path)
 
 
@@ -261,3 +263,61 @@ def test_a_photo_of_a_camera_held_upright_is_turned(tmp_path):
     assert found.images.shape == (2, 32, 16, 3)
     assert found.images[0, :12].min() > 150
     assert found.images[0, -12:].max() < 50
+
+
+def test_one_turned_png_among_upright_ones_is_turned(tmp_path):
+    tall, wide = picture(height=12, width=8), picture(1, height=8, width=12)
+    write(tmp_path / "a" / "0.png", tall)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    write(tmp_path / "b" / "turned.png", wide, exif=exif)
+    assert np.array_equal(read_images(tmp_path).images, np.stack([tall, np.rot90(wide, -1)]))
+
+
+def put_exif_last(path):
+    """Move what a PNG says of its turn behind its pixels, before the last chunk (of 12 bytes), as some programs do."""
+    data = path.read_bytes()
+    at = data.index(b"eXIf") - 4
+    chunk = data[at : at + 12 + int.from_bytes(data[at : at + 4], "big")]
+    rest = data.replace(chunk, b"")
+    path.write_bytes(rest[:-12] + chunk + rest[-12:])
+
+
+def test_an_image_that_is_turned_behind_its_pixels_is_named_where_sizes_differ_by_it(tmp_path):
+    for i in range(3):
+        write(tmp_path / "a" / f"{i}.png", picture(height=8, width=12))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    write(tmp_path / "b" / "turned.png", picture(height=8, width=12), exif=exif)
+    put_exif_last(tmp_path / "b" / "turned.png")
+    with pytest.raises(AskwiseError, match=r"turned\.png is 12 x 8 pixels as it is to be seen, and others are 8 x 12"):
+        read_images(tmp_path)
+    assert read_images(tmp_path, size=8).images.shape == (4, 8, 8, 3)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"y": np.array([0, -1]), "classes": np.array(["cat", "dog"])}, r"from 0 to 1 \(it goes from -1 to 0\)"),
+        ({"y": np.array([0, 2]), "classes": np.array(["cat", "dog"])}, r"from 0 to 1 \(it goes from 0 to 2\)"),
+        ({"y": np.array([0.0, 1.0]), "classes": np.array(["cat", "dog"])}, r"positions in `classes`.*of float64"),
+        ({"y": np.array([True, False]), "classes": np.array(["cat", "dog"])}, r"positions in `classes`.*of bool"),
+        ({"classes": np.array("cat")}, r"`classes` in .* must be a row of names; it has the shape \(\)"),
+        ({"split": np.array(list("aab"))}, r"`split` in .* must be one for each of the 2 images; it has .*\(3,\)"),
+        ({"filename": np.array(["a"])}, r"`filename` in .* must be one for each of the 2 images; it has .*\(1,\)"),
+        ({"images": np.uint8(3)}, r"`images` in .* must be \(n, height, width\), .*; it has the shape \(\)"),
+        ({"images": np.zeros((2, 4), np.uint8)}, r"`images` in .*\(2, 4\)"),
+        ({"images": np.zeros((2, 4, 4, 5), np.uint8)}, r"`images` in .*\(2, 4, 4, 5\)"),
+        ({"images": np.zeros((0, 4, 4), np.uint8), "y": np.zeros(0)}, r"`images` in .*\(0, 4, 4\)"),
+        ({"jpeg": np.zeros(8, np.uint8), "offsets": np.array([0.0, 4.0, 8.0])}, r"`offsets` in .*whole.*float64"),
+        ({"jpeg": np.zeros(8, np.uint8), "offsets": np.array([0, 4, 9])}, r"`offsets` in .*numbers up to 8"),
+        ({"jpeg": np.zeros(8, np.uint8), "offsets": np.array([0, 4, 2])}, r"`offsets` in .* must be rising"),
+        ({"jpeg": np.zeros(8, np.uint8), "offsets": np.int64(0)}, r"`offsets` in .*the shape \(\)"),
+        ({"jpeg": np.zeros(8, np.uint8), "offsets": np.zeros(0, int), "y": np.zeros(0)}, r"`offsets` in .*\(0,\)"),
+        ({"jpeg": np.zeros(8), "offsets": np.array([0, 4, 8])}, r"`jpeg` in .* must be the bytes.*float64"),
+    ],
+)
+def test_an_npz_file_whose_arrays_do_not_fit_together_is_refused(tmp_path, arrays, said):
+    np.savez(tmp_path / "p.npz", **{"images": np.zeros((2, 4, 4, 3), np.uint8), "y": np.arange(2), **arrays})
+    with pytest.raises(AskwiseError, match=said):
+        read_images(tmp_path / "p.npz", split="a" if "split" in arrays else None)

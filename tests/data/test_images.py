@@ -1,5 +1,6 @@
 """The schema of images, and what an answer about a patch may be."""
 
+import base64
 import io
 import json
 
@@ -9,9 +10,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from askwise import AskwiseError, AskwiseWarning
-from askwise.data.images import ImageSchema, as_data_url, schema_from_dict, sketch_of, sketches
+from askwise.data.images import ImageSchema, schema_from_dict
+from askwise.data.pictures import as_data_url
+from askwise.data.sketches import sketches
 from askwise.patches import SKETCH, PatchLayout
 from askwise.session import Row
 
@@ -104,27 +108,6 @@ def test_a_sketch_of_an_image_with_holes_is_absent_too():
     assert np.array_equal(rows.x[0, layout.n_pixels :].numpy(), sketches(pictures())[0].ravel())
 
 
-def test_a_sketch_is_the_edges_of_an_image():
-    image = np.zeros((1, 32, 32, 3), dtype=np.uint8)
-    image[:, 8:24, 8:24] = 200
-    lines = sketches(image)[0]
-    assert set(np.unique(lines)) == {0, 255}
-    assert not lines[:6].any()
-    assert not lines[12:20, 12:20].any()
-    assert lines[12:20, 6:10].any(1).all()
-    assert not sketches(np.full((1, 32, 32, 1), 90, dtype=np.uint8)).any()
-
-
-def test_the_sketch_of_a_whole_image_is_that_of_the_rows():
-    layout = PatchLayout(16, 16, 3, 4, sketch=True)
-    schema = ImageSchema.of_layout(layout)
-    (image,) = pictures(1, layout)
-    found = schema.column(SKETCH).pixels(sketch_of(layout, image))
-    assert np.array_equal(found[..., 0], sketches(image[None])[0])
-    with pytest.raises(AskwiseError, match="trained without sketches"):
-        sketch_of(LAYOUT, image)
-
-
 # Answers
 
 
@@ -149,7 +132,8 @@ def test_patches_told_one_by_one_make_the_row_of_the_image_that_lacks_the_others
     [
         lambda p: p,
         lambda p: p.tolist(),
-        lambda p: p.astype(float),
+        lambda p: p / 255,
+        lambda p: (p / 255).tolist(),
         lambda p: p.astype(np.int64),
         lambda p: Image.fromarray(p.squeeze()),
         file_of,
@@ -196,12 +180,12 @@ def test_a_sketch_that_is_told_stands_behind_the_pixels():
         (np.zeros((5, 4, 3), dtype=np.uint8), r"was given one of 5 x 4 pixels"),
         (Image.new("RGB", (7, 4)), r"was given one of 4 x 7 pixels"),
         (file_of(np.zeros((9, 4, 3), dtype=np.uint8)), r"was given one of 9 x 4 pixels"),
-        (np.zeros((4, 4, 4), dtype=np.uint8), r"an array of uint8 \(4, 4, 4\), which is no picture"),
-        (np.full((4, 4, 3), 256), "no picture"),
-        (np.full((4, 4, 3), -1), "no picture"),
-        (np.full((4, 4, 3), 0.5), "no picture"),
-        (np.full((4, 4, 3), np.nan), "no picture"),
-        (np.zeros((4, 4, 3), dtype=bool), "no picture"),
+        (np.zeros((4, 4, 4), dtype=np.uint8), r"an array of uint8 \(4, 4, 4\), no picture"),
+        (np.full((4, 4, 3), 256), "numbers from 256 to 256 as int64"),
+        (np.full((4, 4, 3), -1), "numbers from -1 to -1"),
+        (np.full((4, 4, 3), 7.0), "numbers from 7 to 7 as float64"),
+        (np.full((4, 4, 3), np.nan), "not known everywhere"),
+        (np.zeros((4, 4, 3), dtype=bool), "an array of bool"),
         ("cat.png", "'cat.png'"),
         ("data:image/png;base64,####", "no picture"),
         ("data:text/html;base64,AAAA", "no picture"),
@@ -238,3 +222,27 @@ def test_a_small_file_of_a_huge_picture_is_refused_by_its_size():
     Image.new("L", (9000, 9000)).save(huge, "PNG")
     with pytest.raises(AskwiseError, match="9000 x 9000"):
         SCHEMA.columns[0].parse(huge.getvalue())
+
+
+def test_a_png_that_carries_more_than_its_pixels_is_kept_as_its_pixels_only():
+    pixels, file = pictures(1)[0, :4, :4], io.BytesIO()
+    about = PngInfo()
+    about.add_text("about", "x" * 500_000)
+    Image.fromarray(pixels).save(file, "PNG", pnginfo=about)
+    long = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+    assert SCHEMA.columns[0].parse(long) == as_data_url(pixels)
+
+
+def test_a_shorter_png_is_kept_as_it_came_and_what_only_says_it_is_one_is_not():
+    grey = np.full((4, 4), 90, dtype=np.uint8)
+    short = as_data_url(grey[..., None])
+    assert SCHEMA.columns[0].parse(short) == short
+    other = f"data:image/png;base64,{base64.b64encode(file_of(grey, 'GIF')).decode()}"
+    assert SCHEMA.columns[0].parse(other) == as_data_url(np.repeat(grey[..., None], 3, 2))
+
+
+def test_grey_images_are_coloured_for_a_model_of_colours_as_in_a_session():
+    grey = pictures()[..., :1]
+    assert torch.equal(SCHEMA.encode(grey).x, SCHEMA.encode(grey.repeat(3, 3)).x)
+    patch = {"r1c1": grey[0, :4, :4]}
+    assert np.array_equal(told(SCHEMA, patch).x.reshape(3, 8, 12)[:, :4, :4], grey[0, :4, :4, 0][None].repeat(3, 0))

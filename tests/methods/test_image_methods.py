@@ -124,6 +124,8 @@ def test_other_costs_change_the_questions_without_retraining(model, few_images):
     for cheap in ("r1c2", "r3c4"):
         costs = {name: 1e-6 if name == cheap else 1e6 for name in LAYOUT.names}
         assert model.acquire(few_images[0][:5], stop=Budget(1), costs=costs).order == [[cheap]] * 5
+        grid = np.array(list(costs.values())).reshape(LAYOUT.grid)
+        assert model.model_.costs(grid) == model.model_.costs(costs)
 
 
 def test_a_saved_and_loaded_model_is_the_same(model, few_images, tmp_path):
@@ -233,6 +235,8 @@ def test_a_module_of_ones_own_is_needed_again_and_stays_as_it_was(found, new_ima
     model.save(tmp_path / "m.askwise")
     with pytest.raises(AskwiseError, match=r"a backbone of your own; give it again: load\(path, backbone="):
         load(tmp_path / "m.askwise")
+    with pytest.raises(AskwiseError, match="the backbone given does not fit the one it was trained with: "):
+        load(tmp_path / "m.askwise", backbone=nn.Conv2d(3, 32, 4, 4))
     again = load(tmp_path / "m.askwise", backbone=OwnNetwork())
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
 
@@ -295,6 +299,10 @@ def test_a_run_broken_off_ends_with_the_same_weights(backbone, tmp_path):
         assert all(torch.equal(theirs, weights(unbroken)[name]) for name, theirs in weights(model).items())
 
 
+def test_a_grid_of_prices_can_be_saved():
+    assert DimeImageClassifier(costs=np.array([[1, 2], [3, 4]])).plain_settings()["costs"] == [[1, 2], [3, 4]]
+
+
 # Settings that can't be
 
 
@@ -306,6 +314,7 @@ def test_a_run_broken_off_ends_with_the_same_weights(backbone, tmp_path):
         ({"augment": "flip"}, r"augment takes a list of some of 'shift', 'zoom'.*was given 'flip'"),
         ({"augment": ["turn"]}, r"was given .'turn'."),
         ({"prior": "photo"}, r"prior takes None or 'sketch', was given 'photo'"),
+        ({"prior_for": "predictor"}, r"prior_for='predictor' is about a prior, .*give prior='sketch' too"),
         ({"mean": (0.5,)}, r"mean takes three numbers"),
         ({"backbone": "small-cnn", "drop_unknown": True}, r"drop_unknown=True needs a vision transformer"),
         ({"backbone": "small-cat"}, r"unknown backbone 'small-cat'; did you mean 'small-"),

@@ -1,5 +1,7 @@
 """Backbones of any make in one form, and what networks on images see."""
 
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -174,6 +176,14 @@ def test_tokens_of_ones_own_are_a_map_with_or_without_a_class_token():
 def test_what_is_no_backbone_is_refused(given, said):
     with pytest.raises(AskwiseError, match=said):
         build_backbone(given, LAYOUT)
+
+
+def test_a_slip_in_a_name_of_our_own_is_found_without_timm(monkeypatch):
+    monkeypatch.setitem(sys.modules, "timm", None)
+    with pytest.raises(AskwiseError, match=r"unknown backbone 'smal-vit'; did you mean 'small-vit'\?"):
+        build_backbone("smal-vit", LAYOUT)
+    with pytest.raises(AskwiseError, match="needs timm, which can't be loaded"):
+        build_backbone("resnet18", LAYOUT)
 
 
 def test_weights_of_another_network_are_refused(tmp_path):

@@ -79,7 +79,7 @@ def test_a_patch_means_the_same_as_data_url_of_any_kind_and_as_numbers(photos, m
     pixels = cut(layout, TELLING)
     file = io.BytesIO()
     Image.fromarray(pixels).convert("RGBA").save(file, "PNG")
-    given = [as_data_url(pixels), file_url(file.getvalue()), pixels.tolist()]
+    given = [as_data_url(pixels), file_url(file.getvalue()), pixels.tolist(), (pixels / 255).tolist()]
     replies = [photos.post(NEXT, {"answers": {TELLING: one}, "stop": "budget=3"}) for one in given]
     session = Session.from_answers(model, {TELLING: pixels}, (), model.rule(None, model.costs()))
     for reply in replies:
@@ -111,8 +111,8 @@ def test_a_patch_means_the_same_as_data_url_of_any_kind_and_as_numbers(photos, m
         (True, "was given True"),
         ([], "was given []"),
         ([[1, 2], [3]], "was given [[1, 2], [3]]"),
-        (np.full((4, 4, 3), 256).tolist(), "no picture, or a damaged one"),
-        (np.full((4, 4, 3), 0.5).tolist(), "no picture, or a damaged one"),
+        (np.full((4, 4, 3), 256).tolist(), "numbers from 256 to 256 as int64"),
+        (np.full((4, 4, 3), 7.5).tolist(), "numbers from 7.5 to 7.5 as float64"),
         ({"a": 1}, "unknown column of 'r1c1': 'a'"),
     ],
 )  # fmt: skip

@@ -236,6 +236,52 @@ def test_a_link_shows_its_patches_and_goes_on_with_the_same_photo_only(person):
     assert (pixels_of(again.state["said"][0]["values"]["r2c3"]) == PHOTOS[1][4:8, 8:12]).all()
 
 
+def test_another_rule_asks_only_about_the_last_step_and_a_record_about_all(person, model, cut):
+    one = person().show_photo()
+    one.ask_everything().look().look().look()
+    one.sent.clear()
+    one.part("rule").get_by_label("Budget").check()
+    budget = one.settle().part("rule").get_by_role("textbox", name="Budget")
+    budget.fill("2")
+    budget.press("Enter")
+    expect(one.part("question")).to_contain_text(STOPPED)
+    assert [list(body["answers"]) for body in one.settle().sent] == [one.said] * 2
+    with one.page.expect_download() as download:
+        one.button("Record as JSON").click()
+    record = json.loads(download.value.path().read_text(encoding="utf-8"))
+    assert [step["stopped"] for step in record["steps"]] == [False, True, True]
+    assert [len(body["rows"]) for body in one.sent[2:]] == [3]
+    one.button("Undo", "said").click()
+    one.seen_are(2)
+    expect(one.part("question")).to_contain_text(STOPPED)
+    session = Session.from_answers(model, {name: cut(name) for name in one.said})
+    assert record["steps"][1]["prediction"]["value"] == session.prediction.value
+
+
+def test_a_screen_reader_is_told_what_is_true_after_another_rule_and_after_a_file_that_is_no_photo(person):
+    one = person().show_photo()
+    one.part("rule").get_by_role("slider").press("Home")
+    expect(one.part("announcer")).to_have_text("Time to stop. No open question is worth its cost.")
+    one.ask_everything()
+    expect(one.part("announcer")).to_contain_text("Look next: The patch in row 2, column 3. Price 1.")
+    text = {"name": "notes.png", "mimeType": "image/png", "buffer": b"no photo"}
+    one.page.get_by_label("Photo", exact=True).set_input_files(text)
+    expect(one.part("announcer")).to_have_text(re.compile("^No photo was taken from notes.png. Look next: "))
+
+
+def test_on_a_narrow_screen_the_axis_stays_in_sight_of_a_chart_that_scrolls(person):
+    one = person(viewport={"width": 420, "height": 800}).show_photo()
+    one.ask_everything()
+    one.button("Reveal until it stops").click()
+    one.seen_are(16)
+    expect(one.part("question")).to_contain_text(STOPPED)
+    place = one.page.locator(".chart-place")
+    assert place.evaluate("place => place.scrollLeft") > 0
+    left = place.bounding_box()["x"]
+    for text in ("0 %", "50 %", "100 %"):
+        assert place.get_by_text(text, exact=True).bounding_box()["x"] >= left
+
+
 def test_a_link_that_would_be_too_long_is_not_offered_and_the_record_still_is(person, photo_models, cut):
     about = PngImagePlugin.PngInfo()
     about.add_text("note", "x" * 30000)

@@ -127,7 +127,7 @@ class TableData(Dataset):
             object.__setattr__(self, "X", self.X.drop(columns=self.split_by))
             object.__setattr__(self, "split_by", values)
         if self.split_by is not None:
-            object.__setattr__(self, "split_by", _people(self.split_by, len(self.X)))
+            object.__setattr__(self, "split_by", people(self.split_by, len(self.X)))
 
     @property
     def questions(self) -> Mapping[str, Any]:  # type: ignore[override]
@@ -289,7 +289,7 @@ def _bytes(column: pd.Series[Any]) -> bytes:
     return json.dumps(texts).encode()
 
 
-def _people(by: Any, n_rows: int) -> Array:
+def people(by: Any, n_rows: int) -> Array:
     """Whom each row belongs to, as numbers."""
     values = pd.Series(np.asarray(by))
     if len(values) != n_rows:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from askwise.benchmark.data import TEST_FRACTION, Dataset, Split, digest, fit_and_test, main_metric
+from askwise.benchmark.data import TEST_FRACTION, Dataset, Split, digest, fit_and_test, main_metric, people
 from askwise.data.images import ImageSchema
 from askwise.data.pictures import as_images
 from askwise.errors import AskwiseError
@@ -23,7 +23,8 @@ class ImageData(Dataset):
     """Labelled images of one size; the metric is accuracy for several classes, AUROC for two and RMSE for a number.
 
     images (n, height, width, channels), or (n, height, width); settings: what every method of images is given, such as
-    patch, backbone, prior and costs.
+    patch, backbone, prior and costs; split_by: one value an image; those with the same value are never apart, neither
+    to test on nor to validate on.
     """
 
     inputs: ClassVar[str] = IMAGE
@@ -34,6 +35,7 @@ class ImageData(Dataset):
     task: str = "classification"
     settings: Mapping[str, Any] = field(default_factory=dict)
     metric: str = ""
+    split_by: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "images", as_images(self.images))
@@ -42,6 +44,8 @@ class ImageData(Dataset):
             raise AskwiseError(f"{self.name}: {len(self.images)} images have {len(self.y)} labels; give one for each")
         if not self.metric:
             object.__setattr__(self, "metric", main_metric(self.task, len(np.unique(self.y))))
+        if self.split_by is not None:
+            object.__setattr__(self, "split_by", people(self.split_by, len(self.y)))
 
     @property
     def questions(self) -> Mapping[str, Any]:  # type: ignore[override]
@@ -61,10 +65,12 @@ class ImageData(Dataset):
         return self.y
 
     def split(self, seed: int, max_rows: int, test_rows: int) -> Split:
-        fit, test = fit_and_test(self, self.y, seed, max_rows, test_rows)
-        return Split(self.images[fit], self.y[fit], self.images[test], self.y[test])
+        fit, test = fit_and_test(self, self.y, seed, max_rows, test_rows, self.split_by)
+        by = None if self.split_by is None else self.split_by[fit]
+        return Split(self.images[fit], self.y[fit], self.images[test], self.y[test], by)
 
     @cached_property
     def fingerprint(self) -> str:
         facts = [self.task, self.images.shape, self.schema.to_dict(), [str(label) for label in self.y]]
+        facts += [] if self.split_by is None else [self.split_by.tolist()]
         return digest(facts, np.ascontiguousarray(self.images).tobytes())

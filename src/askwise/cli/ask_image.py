@@ -13,7 +13,12 @@ from askwise.errors import AskwiseError
 
 if TYPE_CHECKING:
     from askwise.acquisition import StoppingRule
+    from askwise.patches import PatchLayout
     from askwise.session import Prediction, Session
+
+
+# A smaller share of an image that is cut off is not told.
+CUT = 0.005
 
 
 def check_picture(path: Path) -> None:
@@ -40,11 +45,14 @@ def ask_image(
     from askwise.data.sketches import sketches
     from askwise.patches import SKETCH
 
+    if file.is_dir():
+        raise AskwiseError(f"{file} is a folder; give one image: --image FILE")
     if not file.is_file():
         raise AskwiseError(f"there is no file {file}; give an image: --image FILE")
     schema = estimator.model_.schema
     layout = schema.layout
     image = read_image(file, layout.height, layout.width, layout.channels)
+    size, outside = _brought(file, layout)
     known = {SKETCH: sketches(image[None])[0]} if layout.sketch else None
     session = estimator.session(stop=rule, costs=costs, known=known)
     began, steps = session.prediction, []
@@ -52,11 +60,28 @@ def ask_image(
         session.tell(question.name, image[layout.window(schema.space.position[question.name])])
         worth = {"patch": question.name, "cost": question.cost, "value": question.value}
         steps.append({**worth, "spent": session.spent, "prediction": _facts(session.prediction)})
-    out.say(Text(opening, style="bold"), _table(session, layout.sketch, began, steps), "", *_end(session, estimator))
+    out.say(Text(opening, style="bold"))
+    if size != (layout.height, layout.width):
+        out.say(_fitted(size, outside, layout))
+    out.say(_table(session, layout.sketch, began, steps), "", *_end(session, estimator))
     if picture is not None:
         _draw(estimator, image, rule, costs, picture)
         out.say(f"Picture: {picture}")
-    out.result(_told(session, file, steps, picture))
+    out.result(_told(session, file, steps, picture) | {"image_size": size, "outside": outside})
+
+
+def _brought(file: Path, layout: PatchLayout) -> tuple[tuple[int, int], float]:
+    """Height and width of an image file, and the share of it that is cut off where it is brought to the model's."""
+    from askwise.data.pictures import open_picture, shown_size
+
+    height, width = shown_size(open_picture(file))
+    scale = max(layout.height / height, layout.width / width)
+    return (height, width), max(0.0, 1 - layout.height * layout.width / (height * width * scale**2))
+
+
+def _fitted(size: tuple[int, int], outside: float, layout: PatchLayout) -> str:
+    cut = f" and cut to {layout.height} x {layout.width}: {outside:.0%} of it lies outside"
+    return f"{size[0]} x {size[1]} pixels, scaled{cut if outside >= CUT else f' to {layout.height} x {layout.width}'}"
 
 
 def _facts(prediction: Prediction) -> dict[str, Any]:

@@ -111,6 +111,16 @@ def _failed(message: str) -> typer.Exit:
     return typer.Exit(MISTAKE)
 
 
+def check_device(name: str) -> Any:
+    """The device of that name; an error speaks of the option."""
+    from askwise.methods.base import pick_device
+
+    try:
+        return pick_device(name)
+    except AskwiseError as error:
+        raise AskwiseError(str(error).replace("use device=", "use --device ")) from None
+
+
 def check_file_can_be_written(path: Path) -> None:
     """Tell before an hour of training, not after it, that its result could not be saved."""
     if path.is_dir():

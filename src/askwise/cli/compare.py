@@ -13,8 +13,8 @@ from rich.text import Text
 
 from askwise.cli import images as pictures
 from askwise.cli import show
-from askwise.cli.common import JsonFlag, Out, QuietFlag, check_folder_can_be_written, command
-from askwise.cli.compare_data import TableOptions, read_datasets
+from askwise.cli.common import JsonFlag, Out, QuietFlag, check_device, check_folder_can_be_written, command
+from askwise.cli.compare_data import TableOptions, check_there, read_datasets
 from askwise.cli.progress import busy, fraction_progress
 from askwise.cli.target import TaskChoice
 from askwise.errors import AskwiseError
@@ -99,7 +99,9 @@ def compare(
         int | None, typer.Option(min=1, metavar="N", help="Passes over the rows, for a quick try; else as many as help")
     ] = None,
     pretrain_epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    hidden: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+    hidden: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Width of the networks' hidden layers.")
+    ] = None,
     images: pictures.ImageColumn = None,
     split: pictures.Part = None,
     size: pictures.Size = None,
@@ -133,16 +135,16 @@ def compare(
         with busy(out, "Reading"):
             from askwise.benchmark.plan import plan
             from askwise.benchmark.run import run
-            from askwise.methods.base import pick_device
             from askwise.plots import require_matplotlib
 
             require_matplotlib()
             # On a GPU trainings would only wait for each other.
-            at_a_time = jobs or (1 if pick_device(device).type == "cuda" else -1)
+            at_a_time = jobs or (1 if check_device(device).type == "cuda" else -1)
             options = TableOptions(target, costs, groups, free or (), drop or (), task, split_by)
             shown = pictures.ImageOptions(
                 images, split, size, patch, backbone, pretrained, weights, prior, layers=layers, augment=augment
             )
+            check_there(data, images)
             shown.check(hidden)
         datasets = read_datasets(data, options, shown, folder, out)
         with busy(out, "Planning"):

@@ -90,8 +90,16 @@ def read_datasets(
     return found
 
 
+def check_there(data: Sequence[str], image_column: str | None) -> None:
+    """Tell of a dataset that is not there before anything else about it."""
+    from askwise.benchmark.data import is_named
+
+    for text in data:
+        if _kind(text, is_named(text), image_column) != "name":
+            tables.check_there(Path(text))
+
+
 def _kind(text: str, is_named: bool, column: str | None) -> str:
-    from askwise.data.files import TABLE_TYPES, table_type
     from askwise.data.public import PUBLIC
     from askwise.data.synthetic import DISTRIBUTIONS
 
@@ -100,12 +108,13 @@ def _kind(text: str, is_named: bool, column: str | None) -> str:
         return "name"
     if path.suffix.lower() == SUITE_TYPE:
         return "suite"
-    if pictures.hold_images(path, column) and (path.exists() or path.suffix):
-        return "images"
-    if path.exists() or table_type(path) in TABLE_TYPES:
-        return "table"
+    if path.exists() or path.suffix:
+        return "images" if pictures.hold_images(path, column) else "table"
     known = unknown_name("dataset", text, [*PUBLIC, *DISTRIBUTIONS])
-    raise AskwiseError(f"{known}; or give a file: a table (.csv, .parquet), images (a folder, .npz) or a suite (.json)")
+    raise AskwiseError(
+        f"there is no file or folder {text}, and no dataset has that name: {known}; or give a file: a table (.csv, "
+        ".parquet), images (a folder, .npz) or a suite (.json)"
+    )
 
 
 def _table_file(path: Path, options: TableOptions, out: Out) -> Dataset:
@@ -130,10 +139,13 @@ def _table_file(path: Path, options: TableOptions, out: Out) -> Dataset:
 def _images(path: Path, options: TableOptions, shown: pictures.ImageOptions, out: Out) -> Dataset:
     from askwise.benchmark.image_data import ImageData
 
-    columns = {"--groups": options.groups, "--free": options.free, "--drop": options.drop}
-    pictures.refuse_table_options(path, columns | {"--split-by": options.split_by})
-    found = pictures.read_cases(out, path, options.target, options.task, options.costs, shown)
-    data = ImageData(pictures.stem(path), found.X, found.y, found.task, found.asked)
+    of_questions = {"--groups": options.groups, "--free": options.free}
+    of_rows = {"--drop": options.drop, "--split-by": options.split_by}
+    pictures.refuse_table_options(path, shown.images, of_questions, of_rows)
+    found = pictures.read_cases(
+        out, path, options.target, options.task, options.costs, shown, options.split_by, options.drop
+    )
+    data = ImageData(pictures.stem(path), found.X, found.y, found.task, found.asked, split_by=found.split_by)
     # Reads patches and prices, and says what is wrong with them.
     _ = data.schema
     return data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -79,6 +80,7 @@ def evaluate(
             from askwise.report_calibration import sentences
 
             _check_order(model, cases)
+            tables.check_there(cases)
             prices = None if costs is None else read_costs(costs)
             estimator = load(model)
             second = None if beside is None else load(beside)
@@ -126,13 +128,7 @@ def _rows(out: Out, estimator: Any, model: Path, cases: Path, target: str | None
 
     with busy(out, f"Reading {cases.name}"):
         frame = read_table(cases)
-    answers = _target(estimator, model) if target is None else target
-    if target is None and answers not in frame.columns:
-        raise AskwiseError(
-            f"{cases} has no column {answers!r}, which the model predicts; name it with --target; it has "
-            f"{listed(frame.columns)}"
-        )
-    X, y = tables.apart(frame, answers, out)
+    X, y = tables.apart(frame, _answers(estimator, model, cases, target, frame.columns), out)
     return tables.aligned(X, estimator.model_.schema, cases, out), tables.as_labels(y, estimator.model_.task)
 
 
@@ -140,16 +136,45 @@ def _images(
     out: Out, estimator: Any, model: Path, cases: Path, target: str | None, column: str | None, split: str | None
 ) -> tuple[Any, Any]:
     """Images as the model takes them, and their answers in its labels."""
-    if not pictures.hold_images(cases, column) and cases.exists():
+    if pictures.is_table(cases):
+        column, target = _image_columns(estimator, model, cases, column, target)
+    elif target is not None:
+        where = "sub-folders" if cases.is_dir() else "array `y`"
+        raise AskwiseError(f"{cases} has its answers in its {where}, not in a column; leave --target out")
+    if not pictures.hold_images(cases, column):
         raise AskwiseError(
             f"{model} is a model of images, and {cases} is none of a folder with a sub-folder for each class, an .npz, "
             "or a table with --images COLUMN, the column with their paths"
         )
-    if target is None and column is not None:
-        target = _target(estimator, model)
     layout = pictures.layout_of(estimator)
     assert layout is not None
     return pictures.read_for(out, cases, layout, estimator.model_.task, column, target, split)
+
+
+def _image_columns(estimator: Any, model: Path, cases: Path, column: str | None, target: str | None) -> tuple[str, str]:
+    """The columns of a table with the paths of images and with the answers; by default as in training."""
+    from askwise.data.files import read_table
+
+    given = [str(name) for name in read_table(cases).columns]
+    told = estimator.model_.card.get(pictures.IMAGE_COLUMN)
+    if column is None and told not in given:
+        why = "" if told is None else f" without {told!r}, which had their paths in training"
+        raise AskwiseError(
+            f"{model} is a model of images, and {cases} a table{why}; name its column with the paths of the images: "
+            f"--images COLUMN; it has {listed(given)}"
+        )
+    return column or str(told), _answers(estimator, model, cases, target, given)
+
+
+def _answers(estimator: Any, model: Path, cases: Path, target: str | None, columns: Collection[str]) -> str:
+    """The column with the answers, by default that of training, which must be there."""
+    answers = _target(estimator, model) if target is None else target
+    if target is None and answers not in columns:
+        raise AskwiseError(
+            f"{cases} has no column {answers!r}, which the model predicts; name it with --target; it has "
+            f"{listed(columns)}"
+        )
+    return answers
 
 
 def _target(estimator: Any, model: Path) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from askwise.cli import tables
 from askwise.cli.cases import Cases
 from askwise.cli.common import Out
 from askwise.cli.progress import fraction_progress
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from askwise.tasks import Task
 
 LABEL = "label"
+# What the card of a model calls the column that named its images.
+IMAGE_COLUMN = "image_column"
 USUAL_PATCH = 16
 # Of smaller images, patches of the usual size would be too few to choose among.
 SMALLEST_SIDE = 64
-# A name as near as this to one of our own backbones is a slip, not a model of timm.
-SLIP = 0.8
 
 ImageColumn = Annotated[
     str | None,
@@ -98,7 +99,7 @@ class ImageOptions:
 
     def check(self, hidden: int | None) -> None:
         """Tell before images are read what could not be built to see them."""
-        from askwise.networks.backbones import OWN, TimmBackbone
+        from askwise.networks.backbones import OWN, SLIP, TimmBackbone
         from askwise.patches import SKETCH
         from askwise.training.variation import VARIATIONS
 
@@ -107,6 +108,10 @@ class ImageOptions:
         for way in self._ways() or ():
             if way not in VARIATIONS:
                 raise unknown_name("way to --augment", way, [*VARIATIONS, "none"])
+        if self.drop_unknown and self.backbone in (None, "small-cnn"):
+            raise AskwiseError(
+                "--drop-unknown is for a transformer, and small-cnn is none; name one, as in --backbone small-vit"
+            )
         if self.backbone in (None, *OWN):
             if self.pretrained or self.weights is not None:
                 option = "--pretrained" if self.pretrained else "--weights"
@@ -158,44 +163,90 @@ def stem(path: Path) -> str:
     return path.resolve().name if path.is_dir() else path.stem
 
 
-def refuse_table_options(path: Path, given: Mapping[str, Any]) -> None:
-    """Raise an error for an option that is about the columns of a table, where images were given."""
-    for option, value in given.items():
+def refuse_table_options(
+    path: Path, column: str | None, of_questions: Mapping[str, Any], of_rows: Mapping[str, Any]
+) -> None:
+    """Raise an error for an option about a table, where images were given.
+
+    of_questions: options about columns that are asked; of_rows: those that a table of images has too.
+    """
+    for option, value in of_questions.items():
         if value:
             raise AskwiseError(f"{option} is about the columns of a table, and {path} holds images; leave it out")
+    for option, value in of_rows.items():
+        if value and column is None:
+            raise AskwiseError(
+                f"{option} is about the columns of a table, and {path} has none; leave it out, or give a table with "
+                "--images COLUMN, the column with the paths of the images"
+            )
 
 
 def read_cases(
-    out: Out, path: Path, target: str | None, task: TaskChoice, costs: Path | None, options: ImageOptions
+    out: Out,
+    path: Path,
+    target: str | None,
+    task: TaskChoice,
+    costs: Path | None,
+    options: ImageOptions,
+    split_by: str | None = None,
+    drop: Sequence[str] | None = None,
 ) -> Cases:
-    """Labelled images to learn from."""
+    """Labelled images to learn from. split_by, drop: columns of a table of images."""
     from askwise.data.files import read_costs
 
     prices = None if costs is None else read_costs(costs)
+    _check_options(path, options.images, target, options.split)
+    person = _people(path, options.images, target, split_by, drop) if split_by or drop else None
     found = read(out, path, options.images, target, options.split, options.size)
     height, width = found.images.shape[1:3]
     asked = options.settings(height, width, prices)
     name = target or LABEL
-    kind, y = labels_of(found, name, task, out)
-    card = {"target": name, "data": path.resolve().name, "size": [height, width]}
+    kind, y = _labels_of(found, name, task, options.images is not None, out)
+    card: dict[str, Any] = {"target": name, "data": path.resolve().name, "size": [height, width]}
     card |= {} if options.split is None else {"split": options.split}
-    where: list[object] = [f"test{path.suffix}", *(["--images", options.images] if options.images else [])]
+    card |= {} if options.images is None else {IMAGE_COLUMN: options.images}
+    file = "PHOTO" if path.suffix.lower() == ".npz" else found.sources[0]
+    to_ask = ["--image", file, "-o", "way.png"]
+    others = _others(path, options.split)
+    return Cases(found.images, y, kind, asked, card, "image", person, to_ask=to_ask, to_evaluate=others)
+
+
+def _others(path: Path, split: str | None) -> list[object]:
+    """Where other images to evaluate on may lie, for the command to try next."""
     if path.is_dir():
-        where = ["test/"]
-    elif options.split is not None:
-        where = [path, "--split", "test"]
-    file = "photo.png" if path.suffix.lower() == ".npz" else found.sources[0]
-    return Cases(
-        found.images, y, kind, asked, card, "image", to_ask=["--image", file, "-o", "way.png"], to_evaluate=where
-    )
+        return ["FOLDER"]
+    if split is not None:
+        import numpy as np
+
+        with np.load(path, allow_pickle=False) as held:
+            parts = [str(part) for part in np.unique(held["split"]) if part != split]
+        if parts:
+            return [path, "--split", "test" if "test" in parts else parts[0]]
+    return [f"FILE{path.suffix}"]
 
 
-def labels_of(found: Images, name: str, task: TaskChoice, out: Out) -> tuple[str, Any]:
-    """The kind of task and the answers; whole numbers that come with images are classes, however many."""
+def _people(
+    path: Path, column: str | None, target: str | None, split_by: str | None, drop: Sequence[str] | None
+) -> Any:
+    """Who each row of a table of images belongs to; what is dropped must be there, and is not looked at anyway."""
+    from askwise.data.files import read_table
+
+    frame = read_table(path)
+    rest = frame.drop(columns=[name for name in (column, target) if name in frame.columns])
+    person, rest = tables.people(rest, split_by, "--split-by")
+    tables.without(rest, tables.names(drop, rest.columns), "--drop")
+    return person
+
+
+def _labels_of(found: Images, name: str, task: TaskChoice, of_table: bool, out: Out) -> tuple[str, Any]:
+    """The kind of task and the answers.
+
+    Whole numbers that come with images are classes, however many, and so are the texts of a folder or an npz file.
+    """
     import pandas as pd
 
     answers = pd.Series(found.labels, name=name)
-    if task is TaskChoice.auto and found.labels.dtype.kind in "iu":
+    if task is TaskChoice.auto and (found.labels.dtype.kind in "iu" or (not of_table and answers.dtype.kind != "f")):
         task = TaskChoice.classification
     return task_of(answers, task, out)
 
@@ -209,28 +260,30 @@ def read(
     size: int | tuple[int, int] | None = None,
 ) -> Images:
     """The images at a path, with a bar while they are decoded."""
-    from askwise.data.files import TABLE_TYPES, table_type
     from askwise.data.image_files import read_images
 
-    _check_options(path, table_type(path) in TABLE_TYPES and not path.is_dir(), column, target, split)
+    _check_options(path, column, target, split)
     with fraction_progress(out, f"Reading {path.resolve().name}") as progress:
         return read_images(path, size, split=split, image_column=column, label_column=target, progress=progress)
 
 
-def _check_options(path: Path, is_table: bool, column: str | None, target: str | None, split: str | None) -> None:
+def is_table(path: Path) -> bool:
+    """Whether a path is that of a table, by its name."""
+    from askwise.data.files import TABLE_TYPES, table_type
+
+    return table_type(path) in TABLE_TYPES and not path.is_dir()
+
+
+def _check_options(path: Path, column: str | None, target: str | None, split: str | None) -> None:
     """Raise an error for options that do not belong to what is at the path."""
-    npz = path.suffix.lower() == ".npz"
-    if split is not None and not npz:
+    if split is not None and path.suffix.lower() != ".npz":
         raise AskwiseError(f"--split takes a part of an .npz file, and {path} is none; leave it out")
-    if is_table and column is None:
+    if is_table(path) and column is None:
         raise AskwiseError(f"{path} is a table; name its column with the paths of the images: --images COLUMN")
-    if is_table and target is None:
+    if is_table(path) and target is None:
         raise AskwiseError(f"{path} is a table, and nothing tells what to predict; name its column: --target COLUMN")
-    if not is_table and column is not None:
+    if not is_table(path) and column is not None:
         raise AskwiseError(f"--images names a column of a table, and {path} is none; leave it out")
-    if not is_table and target is not None:
-        where = "which has its labels in the array `y`" if npz else "whose labels are the names of its sub-folders"
-        raise AskwiseError(f"{path} is a {'file' if npz else 'folder'} of images, {where}; leave --target out")
 
 
 def read_for(
@@ -239,13 +292,11 @@ def read_for(
     """Images as a model takes them, and their answers in its labels."""
     import pandas as pd
 
-    from askwise.cli.tables import as_labels
-
     found = read(out, path, column, target, split, (layout.height, layout.width))
     images = found.images
     if images.shape[3] != layout.channels:
         images = _in_grey(images) if layout.channels == 1 else images.repeat(layout.channels, 3)
-    return images, as_labels(pd.Series(found.labels, name=target or LABEL), task)
+    return images, tables.as_labels(pd.Series(found.labels, name=target or LABEL), task)
 
 
 def _in_grey(images: Any) -> Any:

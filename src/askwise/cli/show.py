@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Which metrics a short table shows, and under which heading.
 SHORT_METRICS = {"accuracy": "accuracy", "auroc": "AUROC", "log_loss": "log loss", "rmse": "RMSE", "r2": "R²"}
+# A loss below this share of another is better; so is an accuracy by more than these standard errors.
+BETTER_LOSS, BEYOND_CHANCE = 0.97, 1.64
 FULL, EMPTY, LINE, MARK = "█", "░", "┃", "▶"
 
 
@@ -204,6 +206,16 @@ def next_steps(commands: Sequence[tuple[str, str]]) -> Text:
     for line, what in commands:
         lines += [Text(f"  # {what}", style="dim"), Text(f"  {line}", style="cyan")]
     return Text("\n").join(lines)
+
+
+def is_better(found: Mapping[Any, Any], base: Mapping[Any, Any], n_cases: int) -> bool:
+    """Whether metrics on so many cases are better than others: the loss by a little, or the accuracy beyond chance."""
+    loss = "log_loss" if "log_loss" in base else "rmse"
+    if found[loss] < BETTER_LOSS * base[loss]:
+        return True
+    right, before = found.get("accuracy", 0.0), base.get("accuracy", 0.0)
+    chance = math.sqrt((right * (1 - right) + before * (1 - before)) / n_cases)
+    return bool(right - before > BEYOND_CHANCE * chance)
 
 
 def good_rule(frontier: pd.DataFrame) -> str:

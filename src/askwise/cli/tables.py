@@ -31,6 +31,15 @@ def stem(path: Path) -> str:
     return name[: len(name) - len(kind)] if kind in TABLE_TYPES else name
 
 
+def check_there(path: Path) -> None:
+    """Tell of a path with nothing there before anything else about it."""
+    from askwise.data.files import TABLE_TYPES, table_type
+
+    if not path.exists():
+        is_file = table_type(path) in (*TABLE_TYPES, ".json")
+        raise AskwiseError(f"there is no {'file' if is_file else 'file or folder'} {path}")
+
+
 def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str]:
     """Column names from an option: repeated, or with commas between them; a column's own commas are kept."""
     found: list[str] = []

@@ -16,6 +16,7 @@ from askwise.cli.common import (
     JsonFlag,
     Out,
     QuietFlag,
+    check_device,
     check_file_can_be_written,
     check_folder_can_be_written,
     command,
@@ -82,7 +83,10 @@ def train(
         ),
     ],
     target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict; tables need it.")
+        str | None,
+        typer.Option(
+            "--target", "-t", metavar="COLUMN", help="The column to predict; tables need it. Else a name for what is."
+        ),
     ] = None,
     costs: Annotated[
         Path | None,
@@ -182,6 +186,7 @@ def train(
     are. A missing value is a question that can't be asked in that row. Of images, patches are asked.
     """
     with command(as_json, quiet) as out:
+        tables.check_there(cases)
         are_images = pictures.hold_images(cases, images)
         path = output or Path(f"{(pictures if are_images else tables).stem(cases)}.askwise")
         _check_places(path, cases, checkpoint)
@@ -194,15 +199,15 @@ def train(
             images, split, size, patch, backbone, pretrained, weights, prior, drop_unknown, layers, augment
         )
         if are_images:
-            columns = {"--groups": groups, "--free": free, "--drop": drop, "--questions": questions}
-            pictures.refuse_table_options(cases, columns | {"--split-by": split_by})
+            of_questions = {"--groups": groups, "--free": free, "--questions": questions}
+            pictures.refuse_table_options(cases, images, of_questions, {"--drop": drop, "--split-by": split_by})
             with busy(out, "Starting"):
                 from askwise.methods.registry import IMAGE, method_for
 
                 shown.check(hidden)
                 # Every one of them is for classes, some for numbers too.
                 method_for(method, "classification", IMAGE)
-            found = pictures.read_cases(out, cases, target, task, costs, shown)
+            found = pictures.read_cases(out, cases, target, task, costs, shown, split_by, drop)
         else:
             shown.refuse(cases)
             if target is None:
@@ -214,6 +219,7 @@ def train(
         estimator.model_.card |= found.card
         estimator.save(path)
         _report(out, estimator, path, found)
+        _warn_of_nothing_learnt(out, estimator)
 
 
 def _read_table(
@@ -270,6 +276,7 @@ def fitted(
     with training_progress(out) as progress:
         from askwise.methods.registry import method_for
 
+        check_device(settings.device)
         if task == "regression" and settings.class_weights is not None:
             raise AskwiseError("--class-weights is for classes, and a number is predicted here; leave it out")
         method = method_for(settings.method, task, inputs)
@@ -278,6 +285,18 @@ def fitted(
     for sentence in progress.stopped_early:
         out.note(sentence)
     return estimator
+
+
+def _warn_of_nothing_learnt(out: Out, estimator: Any) -> None:
+    """Say where all answers together predict no better, on what was held out, than none."""
+    card, frontier = estimator.model_.card, estimator.frontier_
+    nothing, everything = frontier.loc[frontier["mean_cost"].idxmin()], card["validation"]
+    if nothing["mean_cost"] > 0 or show.is_better(everything, nothing, card["rows_validated"]):
+        return
+    out.note(
+        "Warning: with everything known it is no better than with nothing; train longer (--epochs), on more cases, or "
+        "with another size of the networks (--hidden)"
+    )
 
 
 def _report(out: Out, estimator: Any, path: Path, found: Cases) -> None:

@@ -63,7 +63,8 @@ def read_images(
     A folder has one sub-folder for each class. A CSV or Parquet table has a column of paths, which start from its own
     folder, and one of labels, by default those called "path" and "label". An npz file has either `images` and `y`, or
     JPEG or PNG bytes joined in `jpeg` and cut at `offsets`, with `y` and, where it has them, the names `classes` and a
-    `split` ("train", "test", ...) of which one can be taken.
+    `split` ("train", "test", ...) of which one can be taken. Files are read as a viewer shows them: turned as their
+    camera says, clear parts white, 16 bits as 8.
 
     size: images are scaled so that the shorter side has it, and cut to a square around the middle, or to (height,
     width); by default they stay as they are, or where sizes differ become squares of 224, with a warning.
@@ -141,7 +142,7 @@ def _npz(
     try:
         data = np.load(path, allow_pickle=False)
         held = {name: data[name] for name in data.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, AttributeError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise AskwiseError(f"{path} can't be read as an npz file without pickles: {error}") from error
     packed = {"jpeg", "offsets", "y"} <= set(held)
     if not packed and not {"images", "y"} <= set(held):
@@ -182,9 +183,7 @@ def _check_arrays(path: Path, held: Mapping[str, Array], packed: bool) -> None:
         check(joined.ndim == 1 and joined.dtype == np.uint8, "jpeg", "the bytes of all images in a row, uint8")
         rising = cuts.ndim == 1 and len(cuts) > 1 and cuts.dtype.kind in "iu" and (cuts[1:] >= cuts[:-1]).all()
         inside = bool(rising and cuts[0] >= 0 and cuts[-1] <= len(joined))
-        check(
-            inside, "offsets", f"rising whole numbers, where each image begins and the last ends, up to {len(joined)}"
-        )
+        check(inside, "offsets", f"rising whole numbers up to {len(joined)}, where each image begins and the last ends")
         there = len(cuts) - 1
     else:
         shape = held["images"].shape

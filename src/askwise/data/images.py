@@ -133,7 +133,7 @@ class ImageSchema(Schema):
             columns.append(PixelColumn(SKETCH, PIXELS, shape=(layout.height, layout.width, 1)))
         members = {name: (name,) for name in layout.names}
         free = [SKETCH] if layout.sketch else []
-        prices = group_costs(costs, [*members, *free], members, free)
+        prices = group_costs(layout.in_order(costs), [*members, *free], members, free)
         return ImageSchema(tuple(columns), PatchSpace.of(layout, prices), named=False)
 
 

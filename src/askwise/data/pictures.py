@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,47 +58,48 @@ def as_images(X: Any) -> Array:
     """
     if hasattr(X, "images"):
         X = X.images
-    if not isinstance(X, np.ndarray):
-        X = _stacked(X)
-    if X.ndim == 3:
-        X = X[..., None]
-    if X.ndim != 4 or X.shape[3] not in (1, 3) or not X.size:
+    if isinstance(X, np.ndarray):
+        return _of_array(X)
+    try:
+        given = [] if isinstance(X, (str, bytes)) else list(X)
+    except TypeError:
+        given = []
+    if not given:
+        raise AskwiseError(
+            f"images are an array or a list of images, was given {shortened(X)}; read_images(path) reads files"
+        )
+    # One list of numbers has one type: an image of 0 and 1 among fractions holds fractions too.
+    if all(isinstance(image, (list, tuple)) for image in given):
+        return _of_array(_stacked([_numbered(i, image, _array) for i, image in enumerate(given)]))
+    found = [_numbered(i, image, lambda one: picture(held(one))) for i, image in enumerate(given)]
+    colours = max(image.shape[2] for image in found)
+    return _stacked([coloured(image, colours) for image in found])
+
+
+def _of_array(images: Array) -> Array:
+    if images.ndim == 3:
+        images = images[..., None]
+    if images.ndim != 4 or images.shape[3] not in (1, 3) or not images.size:
         raise AskwiseError(
             "images are an array (n, height, width), or (n, height, width, 3) with colours last; was given shape "
-            f"{X.shape}"
+            f"{images.shape}"
         )
     try:
-        return as_pixels(X)
+        return as_pixels(images)
     except NoPicture as error:
         raise AskwiseError(
             f"pixels are whole numbers from 0 to 255, or fractions from 0 to 1; was given {error}"
         ) from error
 
 
-def _stacked(images: Any) -> Array:
-    """A list of pictures of one size as one array."""
-    try:
-        given = [] if isinstance(images, (str, bytes)) else list(images)
-    except TypeError:
-        given = []
-    if not given:
-        raise AskwiseError(
-            f"images are an array or a list of images, was given {shortened(images)}; read_images(path) reads files"
-        )
-    # One list of numbers has one type: an image of 0 and 1 among fractions holds fractions too.
-    if all(isinstance(image, (list, tuple)) for image in given):
-        found = [_numbered(i, image, _array) for i, image in enumerate(given)]
-    else:
-        found = [_numbered(i, image, lambda one: picture(held(one))) for i, image in enumerate(given)]
-        colours = max(image.shape[2] for image in found)
-        found = [coloured(image, colours) for image in found]
-    shapes = sorted({image.shape for image in found})
+def _stacked(images: Sequence[Array]) -> Array:
+    shapes = sorted({image.shape for image in images})
     if len(shapes) > 1:
         raise AskwiseError(
             f"images must have one size; these have {listed(shapes, most=3)}. read_images(path, size=...) brings files "
             "to one size"
         )
-    return np.stack(found)
+    return np.stack(images)
 
 
 def _numbered(i: int, image: Any, read: Callable[[Any], Array]) -> Array:
@@ -136,8 +137,7 @@ def held(value: Any) -> Any:
 def picture(value: Any, channels: int | None = None) -> Array:
     """Pixels (height, width, channels) of a PIL image or an array; uint8, or where some are NaN, numbers."""
     if hasattr(value, "getexif"):
-        image = np.asarray(as_seen(value, channels))
-        return image[..., None] if image.ndim == 2 else image
+        value = as_seen(value, channels)
     array = _array(value)
     if array.ndim == 2:
         array = array[..., None]

@@ -14,7 +14,7 @@ from askwise.patches import PatchLayout
 Array = np.ndarray[Any, Any]
 
 # Fewer pixels are drawn before other processes have started.
-WORTH_WORKERS = 20_000_000
+WORTH_WORKERS = 100_000_000
 AT_ONCE = 64
 
 

@@ -244,7 +244,9 @@ class Method(BaseEstimator):
             elif isinstance(value, Mapping):
                 # Pairs, since the keys of a JSON object are texts and positions and labels need not be.
                 value = {"pairs": [[k, list(v) if isinstance(v, (tuple, np.ndarray)) else v] for k, v in value.items()]}
-            elif isinstance(value, (np.ndarray, pd.Series, tuple)):
+            elif isinstance(value, np.ndarray):
+                value = value.tolist()
+            elif isinstance(value, (pd.Series, tuple)):
                 value = [v.item() if hasattr(v, "item") else v for v in value]
             elif isinstance(value, np.generic):
                 value = value.item()

@@ -34,6 +34,8 @@ class ImageDime(ImageMethod, Dime):
         super().check_settings()
         if self.prior_for not in PRIOR_FOR:
             raise AskwiseError(f"prior_for takes {' or '.join(map(repr, PRIOR_FOR))}, was given {self.prior_for!r}")
+        if self.prior_for == "predictor" and self.prior is None:
+            raise AskwiseError("prior_for='predictor' is about a prior, and there is none; give prior='sketch' too")
         if self.prior_for == "predictor" and self.stop_gradient:
             raise AskwiseError(
                 "prior_for='predictor' trains the prior by predictions alone, and stop_gradient=True keeps them from "
@@ -76,7 +78,8 @@ class ImageDime(ImageMethod, Dime):
 class DimeImageClassifier(ClassifierMethod, ImageDime):
     """Asks the patch of an image with the most information about its label per cost, and stops when a rule says so.
 
-    patch: the side of the square patches, in pixels; costs: a price for each, by name (r1c1, r1c2, ...) or in order.
+    patch: the side of the square patches, in pixels; costs: a price for each, by name (r1c1, r1c2, ...), in
+    order, or as a grid of rows and columns.
     backbone: "small-cnn" or "small-vit", of our own, with their width `hidden` and depth `layers`; the name of a timm
     model or a TimmBackbone, which may be pretrained; or a module from images (batch, 3, height, width) to a map (batch,
     channels, rows, columns) or to tokens (batch, places, width). mean, std: of the pixels of each channel, from 0 to 1.

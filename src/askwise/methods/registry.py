@@ -165,7 +165,7 @@ def _estimator(
     parts = contents.model_parts()
     with own_draws("cpu", seed=0):
         policy = estimator.build(parts["schema"].space, parts["task"])
-    policy.load_state_dict(contents.weights)
+    _put_weights(policy, contents, modules)
     schema = parts["schema"]
     estimator.n_features_in_ = schema.n_features
     if schema.named:
@@ -173,6 +173,19 @@ def _estimator(
     place = estimator.place_of_use(device)
     estimator.adopt(Model(policy=policy.eval(), fingerprint=contents.fingerprint, device=place, **parts))
     return estimator
+
+
+def _put_weights(policy: nn.Module, contents: bundle.Contents, modules: dict[str, nn.Module]) -> None:
+    try:
+        policy.load_state_dict(contents.weights)
+    except RuntimeError as error:
+        if not modules:
+            raise
+        # The first line only says that there are some.
+        reasons = [line.strip() for line in str(error).splitlines()[1:]] or [str(error)]
+        raise AskwiseError(
+            f"the {' and the '.join(modules)} given does not fit the one it was trained with: {reasons[0]}"
+        ) from error
 
 
 def _rule(text: str) -> Any:

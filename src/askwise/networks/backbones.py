@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from askwise.errors import AskwiseError, listed, shortened
+from askwise.errors import AskwiseError, listed, shortened, unknown_name
 from askwise.networks.conv import SmallCnn, conv_norm
 from askwise.networks.pixels import MEAN, SEEN_CHANNELS, STD
 from askwise.networks.vit import SmallVit
@@ -20,6 +20,8 @@ from askwise.patches import PatchLayout
 
 # Channels of the map's convolution before it is pooled, at most.
 POOLED = 512
+# A name as near as this to one of our own is a slip, not a model of timm.
+SLIP = 0.8
 
 
 class Features(NamedTuple):
@@ -244,7 +246,13 @@ class TimmBackbone:
 
     def check(self) -> None:
         """Raise a clear error where timm has no such model or can't be loaded, or the weights are not there."""
-        timm = _timm()
+        try:
+            timm = _timm()
+        except AskwiseError:
+            # A slip in a name of our own needs no timm to be found.
+            if difflib.get_close_matches(self.name, OWN, n=1, cutoff=SLIP):
+                raise AskwiseError(f"{unknown_name('backbone', self.name, OWN)}, or the name of a timm model") from None
+            raise
         if not timm.is_model(self.name.partition(".")[0]):
             near = difflib.get_close_matches(self.name, [*OWN, *timm.list_models()], n=3)
             hint = f"did you mean {listed(near)}? " if near else ""

@@ -14,6 +14,7 @@ import { needsTrainedPrices, startRule, underOtherPrices } from "./points.js";
 import { PredictionView, predictionText } from "./prediction.js";
 import { QuestionView } from "./question.js";
 import { RankingView } from "./ranking.js";
+import { keep } from "./record.js";
 import { RuleView } from "./rule.js";
 import { SaidView } from "./said.js";
 import { updateStats } from "./stats.js";
@@ -37,6 +38,7 @@ const actions = {
     conversation.chosen = name;
     draw();
     question.focus();
+    announce(nextNow());
   },
 
   /** A question that somebody begins to answer stays until it is answered, or another is picked. */
@@ -48,10 +50,17 @@ const actions = {
     conversation.goesOn = true;
     draw();
     question.focus();
+    announce(nextNow());
   },
 
   setStop: (stop) =>
-    attempt(rule, "terms", ({ stopBefore: _, ...state }) => ({ ...state, stop }), () => (conversation.goesOn = false)),
+    attempt(rule, "terms", ({ stopBefore: _, ...state }) => ({ ...state, stop }), () => {
+      if (conversation.goesOn) {
+        conversation.goesOn = false;
+        draw();
+      }
+      announce(nextNow());
+    }),
 
   setPrice(name, price) {
     const trained = conversation.question(name).cost;
@@ -68,7 +77,11 @@ const actions = {
     });
   },
 
-  resetPrices: () => attempt(nowhere, "prices", (state) => repriced(state, {}), () => byId("ranking-title").focus()),
+  resetPrices: () =>
+    attempt(nowhere, "prices", (state) => repriced(state, {}), () => {
+      byId("ranking-title").focus();
+      announce(`The prices are those of training again. ${nextNow()}`);
+    }),
 
   setKnown(known) {
     const before = conversation.now;
@@ -92,6 +105,9 @@ const actions = {
     });
   },
 
+  /** A record tells of every step under the rule of now. */
+  keep: (ending) => attempt(nowhere, "record", (state) => state, () => keep(conversation, ending), true),
+
   restart() {
     const { facts, state } = conversation;
     begin(facts, { ...state, said: [], known: {}, example: undefined }, { push: true, focus: true });
@@ -114,6 +130,7 @@ const actions = {
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
       question.complain(error.message);
+      if (current === conversation) announce(`No photo was taken from ${file.name}. ${nextNow()}`);
       return;
     }
     if (current !== conversation) return;
@@ -253,12 +270,12 @@ function nextNow() {
  * Make a change and draw what comes of it; a refusal is shown in its place, and nothing has changed.
  * @returns {Promise<boolean>} whether something has changed
  */
-async function attempt(place, kind, make, then) {
+async function attempt(place, kind, make, then, wholly = false) {
   const current = conversation;
-  const again = () => attempt(place, kind, make, then);
+  const again = () => attempt(place, kind, make, then, wholly);
   try {
     place.complain("");
-    if (!(await current.change(kind, make))) return false;
+    if (!(await current.change(kind, make, wholly))) return false;
   } catch (error) {
     current.revealing = null;
     if (current === conversation) failed(error, place, again);

@@ -1,6 +1,6 @@
 // A step chart of how the prediction moved, question by question; lines differ in colour, dashes and markers.
 
-import { s } from "./dom.js";
+import { h, s } from "./dom.js";
 import { num, shortened } from "./format.js";
 
 const HEIGHT = 170;
@@ -37,18 +37,16 @@ export function stepChart(lines, steps, axis, width) {
   const x = (i) => left + step * i;
   const middle = (i) => x(i + 0.5);
   const y = (value) => TOP + HEIGHT * (1 - (value - axis.low) / (axis.high - axis.low || 1));
-  const total = { width: left + inner + right, height: TOP + HEIGHT + bottom };
-  const drawing = s("svg", {
-    ...total,
-    viewBox: `0 0 ${total.width} ${total.height}`,
-    "aria-hidden": "true",
-    class: "chart",
-  });
+  const sheet = (look, wide, high) =>
+    s("svg", { width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, "aria-hidden": "true", class: look });
+  const drawing = sheet("chart", left + inner + right, TOP + HEIGHT + bottom);
+  // Apart from the rest, so that it stays in sight where that scrolls.
+  const side = sheet("chart side", beside, TOP + HEIGHT + 8);
   for (const part of [0, 0.25, 0.5, 0.75, 1]) {
     const value = axis.low + part * (axis.high - axis.low);
-    drawing.append(s("line", { class: "grid", x1: left, x2: left + inner, y1: y(value), y2: y(value) }));
-    const place = { class: "tick", x: left - 7, y: y(value) + 4, "text-anchor": "end" };
-    if (part % 0.5 === 0) drawing.append(s("text", place, axis.format(value)));
+    drawing.append(s("line", { class: "grid", x1: beside, x2: left + inner, y1: y(value), y2: y(value) }));
+    const place = { class: "tick", x: beside - 7, y: y(value) + 4, "text-anchor": "end" };
+    if (part % 0.5 === 0) side.append(s("text", place, axis.format(value)));
   }
   for (const [i, name] of steps.entries()) {
     const place = `translate(${middle(i) + 3},${TOP + HEIGHT + 14}) rotate(-${TILT})`;
@@ -69,7 +67,7 @@ export function stepChart(lines, steps, axis, width) {
   for (const [i, name] of names.entries()) {
     drawing.append(s("text", { class: `name series-${i}`, x: end, y: places[i] + 4 }, name));
   }
-  return drawing;
+  return h("div", { class: "chart-sheets" }, drawing, side);
 }
 
 /** How wide texts of this look are, in pixels. */

@@ -30,8 +30,14 @@ export class Conversation {
     this.facts = facts;
     this.state = state;
     this.onBusy = onBusy;
-    /** Replies to the first 0, 1, 2, ... things that were said. @type {any[]} */
+    /**
+     * Replies to the first 0, 1, 2, ... things that were said. Those before the last may be from before the rule was
+     * changed: predictions, rankings and prices do not depend on it, and to ask again would send every answer again.
+     * @type {any[]}
+     */
     this.replies = [];
+    /** The rule that each reply is under. @type {WeakMap<any, string|null>} */
+    this.rules = new WeakMap();
     /** A question that was picked, or begun to be answered: it is shown whatever is suggested. @type {string|null} */
     this.chosen = null;
     /** Whether to go on where the rule says stop. */
@@ -81,26 +87,37 @@ export class Conversation {
     return Object.keys(this.state.costs).length > 0;
   }
 
-  /** The replies to a state; those that are at hand are not asked for again. */
-  async read(state) {
-    const settled = (s) => [terms(s), s.known];
+  /**
+   * The replies to a state; those that are at hand are not asked for again.
+   * @param {boolean} wholly whether those before the last must be under the rule of the state, too
+   */
+  async read(state, wholly) {
+    const last = state.said.length;
+    const settled = (s) => [s.costs, s.known];
     let kept = 0;
     if (this.replies.length && same(settled(state), settled(this.state))) {
-      while (kept < state.said.length && same(state.said[kept], this.state.said[kept])) kept += 1;
+      while (kept < last && same(state.said[kept], this.state.said[kept])) kept += 1;
       kept += 1;
     }
-    const rows = [];
-    for (let n = kept; n <= state.said.length; n += 1) rows.push(known(state, this.facts, n));
-    const more = rows.length ? await ask(state.model, rows, terms(state), this.closed.signal) : [];
-    return [...this.replies.slice(0, kept), ...more];
+    const replies = this.replies.slice(0, kept);
+    const isAtHand = (n) => n < kept && ((n < last && !wholly) || this.rules.get(replies[n]) === state.stop);
+    const missing = Array.from({ length: last + 1 }, (_, n) => n).filter((n) => !isAtHand(n));
+    const rows = missing.map((n) => known(state, this.facts, n));
+    const found = rows.length ? await ask(state.model, rows, terms(state), this.closed.signal) : [];
+    for (const [i, n] of missing.entries()) {
+      replies[n] = found[i];
+      this.rules.set(found[i], state.stop);
+    }
+    return replies;
   }
 
   /**
    * Make a change once those before it are done. `make` gets the state of that moment and returns the new one, or null
    * where there is nothing to do any more. Of changes with the same `kind` that wait, only the last is made.
+   * `wholly`: as in `read`.
    * @returns {Promise<boolean>} whether the state has changed; a refusal is thrown, and nothing has changed
    */
-  change(kind, make) {
+  change(kind, make, wholly = false) {
     const token = {};
     this.latest.set(kind, token);
     const done = this.waiting.then(async () => {
@@ -109,7 +126,7 @@ export class Conversation {
       if (state === null) return false;
       this.onBusy(true);
       try {
-        const replies = await this.read(state);
+        const replies = await this.read(state, wholly);
         if (this.closed.signal.aborted) return false;
         this.state = state;
         this.replies = replies;

@@ -7,7 +7,6 @@ import { draw } from "./inputs.js";
 import { PictureView } from "./picture.js";
 import { predictionText } from "./prediction.js";
 import { QuestionView } from "./question.js";
-import { keep } from "./record.js";
 
 export class LookView extends QuestionView {
   constructor(actions) {
@@ -125,8 +124,6 @@ export class LookView extends QuestionView {
     return [
       this.button("primary big", photo ? "Another photo" : "Choose a photo", () => this.file.click()),
       photo && this.button("", "Start again", this.actions.again),
-      this.button("", "Record as JSON", () => keep(conversation, "json")),
-      this.button("", "Record as CSV", () => keep(conversation, "csv")),
       now.ranking.length > 0 && this.button("quiet", "Go on looking", this.actions.goOn),
     ].filter(Boolean);
   }

@@ -2,7 +2,7 @@
 
 /**
  * A measured point: the rule's number, and what it brings on rows held out.
- * @typedef {{value: number, cost: number, groups: number, metric: number|null}} Point
+ * @typedef {{value: number, cost: number, groups: number, metric: number|null, loss: number|null}} Point
  * @typedef {{kind: string, label: string, about: string, points: Point[], rising: boolean, off: boolean}} RuleKind
  *   rising: a larger number asks more; off: not under these prices
  */
@@ -15,16 +15,18 @@ const WORDS = {
   confidence: ["Confidence", "Stop when the prediction is this sure (entropy in nats; 0 is certain)."],
 };
 
-/** The main metric of a task: its name, and whether more of it is better. */
-export const metricOf = (facts) => (facts.task.kind === "classification" ? ["accuracy", true] : ["rmse", false]);
+/** The metric that people know, and the loss by which a point is suggested: a right guess may be an unsure one. */
+export const metricOf = (facts) => (facts.task.kind === "classification" ? "accuracy" : "rmse");
+const lossOf = (facts) => (facts.task.kind === "classification" ? "log_loss" : "rmse");
 
 function pointsOf(facts, kind) {
-  const [metric] = metricOf(facts);
+  const [metric, loss] = [metricOf(facts), lossOf(facts)];
   const at = (record, value) => ({
     value,
     cost: record.mean_cost,
     groups: record.mean_groups,
     metric: record[metric] ?? null,
+    loss: record[loss] ?? null,
   });
   let points = facts.curve.filter((record) => record.rule === kind).map((record) => at(record, record.parameter));
   if (kind === "average-cost") points = facts.frontier.map((record) => at(record, record.mean_cost));
@@ -59,15 +61,13 @@ export function pointAt(rule, value) {
   return Math.max(0, rule.points.findLastIndex(reaches));
 }
 
-/** Where to begin: 95 % of the way from the worst to the best of the main metric. */
-export function startPoint(facts, rule) {
-  const [, moreIsBetter] = metricOf(facts);
-  const metrics = rule.points.map((point) => point.metric).filter((metric) => metric !== null);
-  if (metrics.length === 0) return 0;
-  const ends = [Math.min(...metrics), Math.max(...metrics)];
-  const [worst, best] = moreIsBetter ? ends : ends.reverse();
-  const way = (point) => (best === worst ? 1 : (point.metric - worst) / (best - worst));
-  return Math.max(0, rule.points.findIndex((point) => point.metric !== null && way(point) >= 0.95));
+/** Where to begin: 95 % of the way from the worst loss to the best. */
+export function startPoint(rule) {
+  const losses = rule.points.map((point) => point.loss).filter((loss) => loss !== null);
+  if (losses.length === 0) return 0;
+  const [best, worst] = [Math.min(...losses), Math.max(...losses)];
+  const enough = best + 0.05 * (worst - best);
+  return Math.max(0, rule.points.findIndex((point) => point.loss !== null && point.loss <= enough));
 }
 
 export const ruleText = (kind, value) => (kind ? `${kind}=${value}` : null);
@@ -95,5 +95,5 @@ export function underOtherPrices(text, penalty) {
 /** The rule that a new case starts with. */
 export function startRule(facts) {
   const rule = ruleKinds(facts, false).find((one) => one.kind === "average-cost");
-  return rule?.points.length ? ruleText(rule.kind, rule.points[startPoint(facts, rule)].value) : null;
+  return rule?.points.length ? ruleText(rule.kind, rule.points[startPoint(rule)].value) : null;
 }

@@ -4,7 +4,6 @@ import { byId, h } from "./dom.js";
 import { money, num, plural, sentence, textOf } from "./format.js";
 import { complainAt, draw } from "./inputs.js";
 import { predictionText } from "./prediction.js";
-import { keep } from "./record.js";
 
 export class QuestionView {
   /** @param {any} actions what the page can do */
@@ -101,8 +100,6 @@ export class QuestionView {
         "div",
         { class: "row" },
         button("primary big", "New case", this.actions.restart),
-        button("", "Record as JSON", () => keep(conversation, "json")),
-        button("", "Record as CSV", () => keep(conversation, "csv")),
         now.ranking.length > 0 && button("quiet", "Go on asking", this.actions.goOn),
       ),
     );

@@ -155,7 +155,7 @@ export class RuleView {
       ["Average cost", money(point.cost)],
       ["Questions", num(point.groups)],
     ];
-    const [metric] = metricOf(this.facts);
+    const metric = metricOf(this.facts);
     if (point.metric !== null && metric === "accuracy") found.push(["Accuracy", percent(point.metric)]);
     if (point.metric !== null && metric === "rmse") found.push(["RMSE", num(point.metric, 4)]);
     return found;
@@ -166,7 +166,7 @@ export class RuleView {
     if (this.expected.hidden) return;
     const rows = this.facts.card?.rows_validated;
     const exact = value === point.value;
-    const isSuggested = exact && point === rule.points[startPoint(this.facts, rule)] && point.metric !== null;
+    const isSuggested = exact && point === rule.points[startPoint(rule)] && point.loss !== null;
     this.expected.replaceChildren(
       h(
         "dl",
@@ -184,13 +184,12 @@ export class RuleView {
   }
 
   suggestion() {
-    const [metric] = metricOf(this.facts);
-    const what = metric === "accuracy" ? "accuracy" : "RMSE";
+    const what = this.facts.task.kind === "classification" ? "log loss" : "RMSE";
     return `Suggested: the cheapest point that goes 95 % of the way from the worst ${what} measured to the best.`;
   }
 
   pick(rule) {
-    const value = rule.points.length ? rule.points[startPoint(this.facts, rule)].value : null;
+    const value = rule.points.length ? rule.points[startPoint(rule)].value : null;
     this.draw(rule, value);
     if (rule.kind === "" || value !== null) this.actions.setStop(ruleText(rule.kind, value));
     else this.field.focus();

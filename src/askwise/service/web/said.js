@@ -4,7 +4,7 @@ import { byId, h, refill } from "./dom.js";
 import { answerText, isOutside, money, seenOf } from "./format.js";
 import { isWhole } from "./link.js";
 import { announce } from "./messages.js";
-import { keep, steps } from "./record.js";
+import { steps } from "./record.js";
 
 const PRIVATE =
   "This page keeps nothing on the server: each answer is sent to compute the next question and forgotten. The link " +
@@ -50,8 +50,8 @@ export class SaidView {
         "div",
         { class: "row tools" },
         isWhole(conversation.state) && this.tool("Copy link", () => this.copy()),
-        isKept && this.tool("Record as JSON", () => keep(conversation, "json")),
-        isKept && this.tool("Record as CSV", () => keep(conversation, "csv")),
+        isKept && this.tool("Record as JSON", () => this.actions.keep("json")),
+        isKept && this.tool("Record as CSV", () => this.actions.keep("csv")),
       ),
       this.link,
       !isWhole(conversation.state) && h("p", { class: "remark" }, TOO_LONG),
