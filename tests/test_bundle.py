@@ -270,7 +270,7 @@ def test_modules_of_another_kind_are_refused(own_modules):
             super().__init__(n_inputs, n_outputs)
             self.more = nn.Linear(1, 1)
 
-    with pytest.raises(BundleError):
+    with pytest.raises(AskwiseError, match="the predictor and value given for it can't take the weights in the file"):
         load(own_modules[1], predictor=Other(4, 3), value=Net(4, 4))
 
 

@@ -74,6 +74,7 @@ def test_the_document_describes_every_route_with_examples(client):
     document = client.get("/v1/openapi.json").facts
     assert set(document["paths"]) == {
         "/v1/models", "/v1/models/{name}", "/v1/models/{name}/next", "/v1/models/{name}/batch",
+        "/v1/models/{name}/examples",
         "/v1/models/{name}/sketch",
         "/v1/models/{name}/sessions", "/v1/sessions/{session}", "/v1/sessions/{session}/tell",
         "/v1/sessions/{session}/decline", "/v1/sessions/{session}/undo", "/v1/sessions/{session}/stop",

@@ -184,7 +184,8 @@ def _put_weights(policy: nn.Module, contents: bundle.Contents, modules: dict[str
         # The first line only says that there are some.
         reasons = [line.strip() for line in str(error).splitlines()[1:]] or [str(error)]
         raise AskwiseError(
-            f"the {' and the '.join(modules)} given does not fit the one it was trained with: {reasons[0]}"
+            f"the {' and '.join(modules)} given for it can't take the weights in the file, which were trained with "
+            f"{'another' if len(modules) == 1 else 'others'}: {reasons[0]}"
         ) from error
 
 
