@@ -123,6 +123,8 @@ def test_a_report_of_images_is_written(run, folder):
     assert said.exit_code == 0, said.output
     assert "on 60 images of test" in said.stdout
     assert (folder / "report" / "index.html").exists()
+    # Which image each line is about.
+    assert "test/blue/" in (folder / "report" / "cases.csv").read_text()
 
 
 def test_patches_can_have_prices(run, folder):

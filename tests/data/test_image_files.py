@@ -321,3 +321,10 @@ def test_an_npz_file_whose_arrays_do_not_fit_together_is_refused(tmp_path, array
     np.savez(tmp_path / "p.npz", **{"images": np.zeros((2, 4, 4, 3), np.uint8), "y": np.arange(2), **arrays})
     with pytest.raises(AskwiseError, match=said):
         read_images(tmp_path / "p.npz", split="a" if "split" in arrays else None)
+
+
+def test_labels_saved_as_objects_are_told_how_to_be_saved(tmp_path):
+    y = np.array(["a", "b"], dtype=object)
+    np.savez(tmp_path / "x.npz", images=np.zeros((2, 8, 8, 3), dtype=np.uint8), y=y)
+    with pytest.raises(AskwiseError, match=r"save texts as y.astype\(str\)"):
+        read_images(tmp_path / "x.npz")

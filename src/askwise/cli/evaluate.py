@@ -84,15 +84,16 @@ def evaluate(
             prices = None if costs is None else read_costs(costs)
             estimator = load(model)
             second = None if beside is None else load(beside)
+        sources: tuple[str, ...] | None = None
         if pictures.layout_of(estimator) is None:
             if images is not None or split is not None or cases.is_dir() or cases.suffix.lower() == ".npz":
                 raise AskwiseError(f"{model} is a model of tables; give it a table, CSV or Parquet, and no images")
             X, labels = _rows(out, estimator, model, cases, target)
         else:
-            X, labels = _images(out, estimator, model, cases, target, images, split)
+            X, labels, sources = _images(out, estimator, model, cases, target, images, split)
         _warn_of_little(labels, out)
         subject = f"{model.name} on {cases.name}" + (f", beside {beside.name}" if beside is not None else "")
-        found = measured(out, estimator, X, labels, prices, bootstrap, report, second, subject)
+        found = measured(out, estimator, X, labels, prices, bootstrap, report, second, subject, sources)
         trust = found.trust or _calibrated(out, estimator, X, labels, prices)
         what = "row" if pictures.layout_of(estimator) is None else "image"
         out.say(curve_table(f"{model} on {show.count(len(X), what)} of {cases}", found.curve))
@@ -134,8 +135,8 @@ def _rows(out: Out, estimator: Any, model: Path, cases: Path, target: str | None
 
 def _images(
     out: Out, estimator: Any, model: Path, cases: Path, target: str | None, column: str | None, split: str | None
-) -> tuple[Any, Any]:
-    """Images as the model takes them, and their answers in its labels."""
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """Images as the model takes them, their answers in its labels, and where they come from."""
     if pictures.is_table(cases):
         column, target = _image_columns(estimator, model, cases, column, target)
     elif target is not None:
@@ -213,6 +214,7 @@ def measured(
     report: Path | None,
     beside: Any = None,
     subject: str = "",
+    names: tuple[str, ...] | None = None,
 ) -> Measured:
     """The curve and, where a folder is given, the report there."""
     with fraction_progress(out, "Asking every row") as progress:
@@ -220,7 +222,7 @@ def measured(
             return Measured(estimator.curve(X, y, costs=costs, bootstrap=bootstrap, progress=progress), {}, {})
         from askwise.report import make_report
 
-        made = make_report(estimator, X, y, costs, bootstrap, progress, beside, subject)
+        made = make_report(estimator, X, y, costs, bootstrap, progress, beside, subject, names)
         files = {path.name: path for path in made.write(report).values()}
         return Measured(made.curve, files, made.trust.by_role)
 

@@ -288,15 +288,15 @@ def _check_options(path: Path, column: str | None, target: str | None, split: st
 
 def read_for(
     out: Out, path: Path, layout: PatchLayout, task: Task, column: str | None, target: str | None, split: str | None
-) -> tuple[Any, Any]:
-    """Images as a model takes them, and their answers in its labels."""
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """Images as a model takes them, their answers in its labels, and where they come from."""
     import pandas as pd
 
     found = read(out, path, column, target, split, (layout.height, layout.width))
     images = found.images
     if images.shape[3] != layout.channels:
         images = _in_grey(images) if layout.channels == 1 else images.repeat(layout.channels, 3)
-    return images, tables.as_labels(pd.Series(found.labels, name=target or LABEL), task)
+    return images, tables.as_labels(pd.Series(found.labels, name=target or LABEL), task), found.sources
 
 
 def _in_grey(images: Any) -> Any:

@@ -143,7 +143,8 @@ def _npz(
         data = np.load(path, allow_pickle=False)
         held = {name: data[name] for name in data.files}
     except (ValueError, AttributeError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise AskwiseError(f"{path} can't be read as an npz file without pickles: {error}") from error
+        hint = "; save texts as y.astype(str)" if "Object arrays" in str(error) else ""
+        raise AskwiseError(f"{path} can't be read as an npz file without pickles: {error}{hint}") from error
     packed = {"jpeg", "offsets", "y"} <= set(held)
     if not packed and not {"images", "y"} <= set(held):
         raise AskwiseError(
