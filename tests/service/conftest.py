@@ -120,3 +120,12 @@ def until():
             time.sleep(0.01)
 
     return wait
+
+
+@pytest.fixture(scope="module")
+def browser():
+    # Only where the page is tested: other tests need no browser's library.
+    from browser import a_browser
+
+    with a_browser() as browser:
+        yield browser

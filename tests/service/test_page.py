@@ -22,7 +22,7 @@ from askwise.service.exports import COLUMNS
 from askwise.stopping import parse_rule
 
 pytest.importorskip("playwright", reason="the page is tested in a browser: `make test-browser`")
-from browser import CHROMIUM, Person, a_browser, visits
+from browser import CHROMIUM, Person, visits
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.skipif(
@@ -90,12 +90,6 @@ def inputs(facts):
 def url(models):
     with running(create_app(models)) as client:
         yield f"http://127.0.0.1:{client.port}/"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with a_browser() as browser:
-        yield browser
 
 
 @pytest.fixture

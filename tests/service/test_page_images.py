@@ -22,7 +22,7 @@ from askwise.stopping import parse_rule
 from pictures import make_images
 
 pytest.importorskip("playwright", reason="the page is tested in a browser: `make test-browser`")
-from browser import CHROMIUM, Person, a_browser, visits
+from browser import CHROMIUM, Person, visits
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.skipif(
@@ -72,12 +72,6 @@ class Viewer(Person):
 def url(photo_models):
     with running(create_app(photo_models)) as client:
         yield f"http://127.0.0.1:{client.port}/"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with a_browser() as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -294,8 +294,9 @@ def read_for(
 
     found = read(out, path, column, target, split, (layout.height, layout.width))
     images = found.images
-    if images.shape[3] != layout.channels:
-        images = _in_grey(images) if layout.channels == 1 else images.repeat(layout.channels, 3)
+    # Grey images of a model of colours are coloured where they are encoded.
+    if images.shape[3] > layout.channels:
+        images = _in_grey(images)
     return images, tables.as_labels(pd.Series(found.labels, name=target or LABEL), task), found.sources
 
 
