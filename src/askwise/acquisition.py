@@ -316,6 +316,11 @@ class Trace:
         rows = torch.arange(len(index))
         return self.outputs[index, rows], self.spent[index, rows], self._asked[index, rows]
 
+    def take(self, index: Tensor) -> Trace:
+        """Of some of the rows, by their numbers."""
+        stops = tuple(Stop(stop.at[index], stop.reason[index.numpy()]) for stop in self.stops)
+        return Trace(self.outputs[:, index], self.spent[:, index], self.best[:, index], self.choice[:, index], stops)
+
     @cached_property
     def _asked(self) -> Tensor:
         """How many groups are known at each step, (steps + 1, rows)."""

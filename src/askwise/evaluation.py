@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -187,18 +188,48 @@ def curve(
 ) -> pd.DataFrame:
     """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range."""
     prices = model.costs(costs)
-    truth = coded(model.task, y)
+    trace = model.trace(rows, [None], prices, progress=progress if _equal(prices) else None)
+    return _curve(model, rows, coded(model.task, y), trace, prices, points, bootstrap, progress)
+
+
+def _curve(
+    model: Model,
+    rows: Rows,
+    truth: Array,
+    trace: Trace,
+    prices: tuple[float, ...],
+    points: int = 20,
+    bootstrap: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> pd.DataFrame:
+    """The same from a walk of these rows to the end, which all rules cut but those that limit what can be chosen."""
     draws = bootstrap_draws(len(rows), bootstrap) if bootstrap else None
-    shared, budgets = _rules(model, rows, prices, points)
-    walks: list[tuple[Sequence[StoppingRule], StoppingRule | None]] = [(shared, None)] if shared else []
-    walks += [([rule], rule) for rule in budgets]
-    records = []
-    for i, (rules, walked_by) in enumerate(walks):
-        inner = None if progress is None else _within(progress, i / len(walks), 1 / len(walks))
-        records += _records(model, rows, truth, rules, walked_by, prices, draws, inner)
+    shared, budgets = _rules(model, trace, prices, points)
+    records = [
+        _record(model, trace, rule, at, truth, draws)
+        for rule, at in zip(shared, _cuts(model, trace, shared, prices), strict=True)
+    ]
+    for i, rule in enumerate(budgets):
+        inner = None if progress is None else _within(progress, i / len(budgets), 1 / len(budgets))
+        walked = model.trace(rows, [rule], prices, rule, inner)
+        records.append(_record(model, walked, rule, walked.stops[0].at, truth, draws))
     order = {name: i for i, name in enumerate(("budget", "confidence", "penalty"))}
     table = pd.DataFrame(records).drop_duplicates(["rule", "mean_cost", "mean_groups"])
     return table.iloc[np.lexsort([table["mean_cost"], table["rule"].map(order)])].reset_index(drop=True)
+
+
+def _cuts(model: Model, trace: Trace, rules: Sequence[StoppingRule], prices: tuple[float, ...]) -> Iterator[Tensor]:
+    """For each rule the steps (rows,) where it stops a walk that went on to the end.
+
+    Where a value is a threshold but for rounding, the walk's float32 decides here, and float64 in use.
+    """
+    end = trace.stops[0].at
+    every: Any = SimpleNamespace(best=trace.best, spent=trace.spent, cheapest=min(prices), can_ask=True)
+    if isinstance(model.task, Classification):
+        every.entropy = entropy(trace.outputs)
+    for rule in rules:
+        stops = rule.stops(every)
+        yield torch.where(stops.any(0), stops.to(torch.uint8).argmax(0), end).minimum(end)
 
 
 def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: int = 200) -> pd.DataFrame:
@@ -218,14 +249,15 @@ def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd
         kept = table[table["rule"] == "budget"].drop(columns="rule").rename(columns={"parameter": "budget"})
         model.frontiers[prices] = kept.reset_index(drop=True)
         return model.frontiers[prices]
-    if model.policy.is_quick:
+    trace, truth = model.trace(rows, [None], prices), coded(model.task, y)
+    # Unequal prices take a walk for each budget.
+    if model.policy.is_quick or _equal(prices):
         some = evenly(len(rows), KEPT_ROWS)
-        model.curves[prices] = curve(model, rows.take(some), y[some.numpy()], costs)
-    trace = model.trace(rows, [None], prices)
+        model.curves[prices] = _curve(model, rows.take(some), truth[some.numpy()], trace.take(some), prices)
     penalties = _grid(trace.best.numpy(), trace.spent.numpy(), FINE_POINTS)
     # Row by row: all stops of all rows at once would fill gigabytes.
     cost = sum(spent[at] for spent, at in zip(trace.spent.numpy().T, _stops(trace, penalties), strict=True))
-    model.frontiers[prices] = _frontier(model, trace, coded(model.task, y), 200)
+    model.frontiers[prices] = _frontier(model, trace, truth, 200)
     model.spending[prices] = pd.DataFrame({"penalty": penalties, "mean_cost": cost / len(rows)})
     return model.frontiers[prices]
 
@@ -263,19 +295,22 @@ def area_under_curve(table: pd.DataFrame, metric: str, most: float | None = None
 
 
 def _rules(
-    model: Model, rows: Rows, prices: tuple[float, ...], points: int
+    model: Model, trace: Trace, prices: tuple[float, ...], points: int
 ) -> tuple[list[StoppingRule], list[StoppingRule]]:
-    """The rules of a curve: those that can share a walk, and those that need one each."""
-    sample = model.trace(rows.take(evenly(len(rows), 1000)), [None], prices)
-    spent = sample.spent.numpy()
+    """The rules of a curve: those that cut a walk to the end, and those that need one each."""
+    spent = trace.spent.numpy()
     budgets: list[StoppingRule] = [Budget(k) for k in _budgets(prices, points)]
     others: list[StoppingRule] = []
     if isinstance(model.task, Classification):
-        others += [Confidence(m) for m in _grid(entropy(sample.outputs).numpy(), spent, points)]
+        others += [Confidence(m) for m in _grid(entropy(trace.outputs).numpy(), spent, points)]
     if model.policy.is_information:
-        others += [Penalty(lam) for lam in _grid(sample.best.numpy(), spent, points)]
+        others += [Penalty(lam) for lam in _grid(trace.best.numpy(), spent, points)]
     # With equal costs a budget cuts the same walk, since all or none of the groups are affordable.
-    return (budgets + others, []) if len(set(prices)) == 1 else (others, budgets)
+    return (budgets + others, []) if _equal(prices) else (others, budgets)
+
+
+def _equal(prices: tuple[float, ...]) -> bool:
+    return len(set(prices)) == 1
 
 
 def _grid(signal: Array, spent: Array, points: int) -> list[float]:
@@ -314,25 +349,10 @@ def _grid(signal: Array, spent: Array, points: int) -> list[float]:
 def _budgets(prices: tuple[float, ...], points: int) -> list[float]:
     """Budgets from nothing to everything: each whole number of groups where costs are equal and few."""
     total = sum(prices)
-    if len(set(prices)) == 1:
+    if _equal(prices):
         counts = np.unique(np.round(np.r_[0:6, np.geomspace(5, len(prices), points)]).astype(int))
         return [float(c * prices[0]) for c in counts if c <= len(prices)]
     return [0.0, *np.unique(np.r_[np.geomspace(min(prices), total, points), total]).tolist()]
-
-
-def _records(
-    model: Model,
-    rows: Rows,
-    truth: Array,
-    rules: Sequence[StoppingRule],
-    walked_by: StoppingRule | None,
-    prices: tuple[float, ...],
-    draws: Array | None,
-    progress: Callable[[float], None] | None,
-) -> list[dict[str, Any]]:
-    trace = model.trace(rows, rules, prices, walked_by, progress)
-    stopped = zip(rules, trace.stops, strict=True)
-    return [_record(model, trace, rule, stop.at, truth, draws) for rule, stop in stopped]
 
 
 def _record(

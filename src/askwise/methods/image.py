@@ -19,7 +19,7 @@ from askwise.networks.image_pair import (
     Summary,
     Trunk,
 )
-from askwise.networks.pair import SeparateNetworks, SharedNetworks
+from askwise.networks.pair import Networks, SharedNetworks
 from askwise.patches import PatchSpace
 from askwise.tasks import Task
 
@@ -64,12 +64,15 @@ class ImageMethod(ImageInputs):
         # Nothing else trains its prior.
         return ImageNetwork(trunk, PredictorHead(trunk, n_outputs, stop_gradient=False))
 
-    def pair(self, space: FeatureSpace, task: Task, share_trunk: bool = False) -> SeparateNetworks | SharedNetworks:
-        """Networks on what may be known in part: no patch is left out."""
+    def pair(self, space: FeatureSpace, task: Task, share_trunk: bool = False) -> Networks:
+        """Networks on what may be known in part: no patch is left out.
+
+        On one backbone in any case, which most of the work is in: with `share_trunk` scores have its summary too.
+        """
+        trunk = self.trunk(space)
         if share_trunk:
-            summary = Summary(self.trunk(space))
+            summary = Summary(trunk)
             return SharedNetworks(
                 summary, nn.Linear(summary.width, task.n_outputs), nn.Linear(summary.width, space.n_groups)
             )
-        selector = self.trunk(space)
-        return SeparateNetworks(self.network(space, task.n_outputs), ImageNetwork(selector, selector.value_head(0.0)))
+        return trunk.networks(PredictorHead(trunk, task.n_outputs, stop_gradient=False), trunk.value_head(0.0))

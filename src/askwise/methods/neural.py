@@ -11,7 +11,7 @@ from askwise.arrays import cost_tensor
 from askwise.features import FeatureSpace
 from askwise.methods.base import Method, with_settings
 from askwise.methods.checks import check_number, check_whole_or_none
-from askwise.networks.pair import SeparateNetworks, SharedNetworks
+from askwise.networks.pair import Networks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Policy
 from askwise.tasks import Classification, Task
@@ -50,8 +50,8 @@ class NeuralMethod(Method):
         """A network (x, mask) -> outputs, of the size that the settings say."""
         raise NotImplementedError
 
-    def pair(self, space: FeatureSpace, task: Task, share_trunk: bool = False) -> SeparateNetworks | SharedNetworks:
-        """A predictor and a network with a score for each group, apart or on one trunk."""
+    def pair(self, space: FeatureSpace, task: Task, share_trunk: bool = False) -> Networks:
+        """A predictor and a network with a score for each group; with `share_trunk` as linear heads of one trunk."""
         raise NotImplementedError
 
     def steps(self, space: FeatureSpace) -> int:
