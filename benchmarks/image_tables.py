@@ -24,6 +24,8 @@ BACKBONES = {
     "vit": "ViT tiny, from scratch",
     "resnet": "ResNet-10, from scratch",
 }
+# Of runs with another setting.
+TAGS = {"": "", "drop": ", unknown dropped", "long": ", 25 joint epochs"}
 # By the settings prior, prior_for and stop_gradient.
 PRIORS = {
     (None, "both", False): "no prior",
@@ -78,12 +80,12 @@ def grouped(found: list[dict[str, Any]], *keys: str) -> dict[tuple[str, ...], li
 def of_rules(found: list[dict[str, Any]]) -> None:
     """DIME: accuracy with all patches, and for each rule with 15 % of them on average."""
     rows = []
-    by_dime = [facts for facts in found if facts["method"] == "dime" and facts["tag"] in ("", "drop")]
+    by_dime = [facts for facts in found if facts["method"] == "dime" and facts["tag"] in TAGS]
     for (data, backbone, tag), same in grouped(by_dime, "data", "backbone", "tag").items():
         whole = [f["all_patches"]["accuracy"] for f in same]
         few = {rule: [at(f, rule, FEW) for f in same] for rule in ("budget", "confidence", "penalty")}
         share = float(np.mean(few["penalty"])) / float(np.mean(whole))
-        name = BACKBONES[backbone] + (", unknown dropped" if tag else "")
+        name = BACKBONES[backbone] + TAGS[tag]
         rows.append([data, name, str(len(same)), said(whole), *(said(few[r]) for r in few), f"{100 * share:.1f} %"])
     table(rows, ["set", "backbone", "seeds", "all 64", "budget", "confidence", "penalty", "of all"])
 
@@ -110,7 +112,8 @@ def of_methods(found: list[dict[str, Any]]) -> None:
 def of_priors(found: list[dict[str, Any]]) -> None:
     """The sketch as prior information: accuracy under a penalty."""
     rows = []
-    on_one = [f for f in found if (f["data"], f["backbone"], f["method"]) == ("tinyimagenet10_64", "resnet", "dime")]
+    told = ("tinyimagenet10_64", "resnet", "dime")
+    on_one = [f for f in found if (f["data"], f["backbone"], f["method"]) == told and f["tag"] != "long"]
     for wanted, name in PRIORS.items():
         same = [facts for facts in on_one if prior_of(facts["settings"]) == wanted]
         if same:

@@ -52,7 +52,7 @@ def settings(name: str, method: str, size: int, weights: Path | None) -> dict[st
     if name == "lite":
         assert weights is not None
         # It was trained on (x - 127) / 128.
-        given = {"backbone": Lite(weights), "mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}
+        given = {"backbone": Lite(weights), "mean": (127 / 255,) * 3, "std": (128 / 255,) * 3, "learning_rate": 2e-3}
         epochs = (12, 10, 2, 3)
     elif name == "vit":
         given, epochs = {"backbone": TimmBackbone("vit_tiny_patch16_224")}, (50, 8, 2, 6)
