@@ -161,6 +161,13 @@ def test_some_of_the_images_are_taken_with_their_labels_and_sources(folder, inde
     assert part.sources == tuple(np.array(found.sources)[index])
 
 
+def test_pixels_in_an_npz_file_may_be_called_images_or_x(tmp_path):
+    pixels = np.stack([picture(i) for i in range(3)])
+    for name in ("images", "X"):
+        np.savez(tmp_path / "p.npz", **{name: pixels}, y=np.arange(3))
+        assert np.array_equal(read_images(tmp_path / "p.npz").images, pixels)
+
+
 # What can't be read
 
 
@@ -177,6 +184,16 @@ def test_a_broken_image_is_named(folder, name):
         read_images(folder, size=8)
     with pytest.raises(AskwiseError, match=said):
         read_image(folder / "dog" / name, 8, 8)
+
+
+def test_all_broken_images_are_told_at_once(folder):
+    for i in range(12):
+        (folder / "dog" / f"bad{i:02d}.png").write_bytes(b"hello")
+    with pytest.raises(AskwiseError, match=r"12 of 15 images can't be read:") as told:
+        read_images(folder)
+    lines = str(told.value).splitlines()
+    assert [f"bad{i:02d}.png" in line for i, line in enumerate(lines[1:11])] == [True] * 10
+    assert lines[11].strip() == "and 2 more"
 
 
 def test_a_broken_image_in_an_npz_file_is_named_by_its_place(tmp_path):
@@ -225,6 +242,9 @@ def test_an_npz_file_that_does_not_fit_is_refused(tmp_path):
     path = tmp_path / "p.npz"
     np.savez(path, pictures=np.zeros((2, 4, 4, 3)), y=np.zeros(2))
     with pytest.raises(AskwiseError, match=r"has the arrays 'pictures', 'y'; it needs images and y, or jpeg"):
+        read_images(path)
+    np.savez(path, images=np.zeros((2, 3, 4, 4)), y=np.zeros(2))
+    with pytest.raises(AskwiseError, match=r"channels last; put them last: images.transpose\(0, 2, 3, 1\)"):
         read_images(path)
     np.savez(path, images=np.zeros((2, 4, 4, 3)), y=np.zeros(3))
     with pytest.raises(AskwiseError, match=r"`y` in .* must be one for each of the 2 images; it has the shape \(3,\)"):

@@ -6,6 +6,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ Array = np.ndarray[Any, Any]
 IMAGE_TYPES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 # Fewer are decoded before other processes have started.
 WORTH_WORKERS = 500
+# Of broken pictures, by name.
+MOST_TOLD = 10
 # What an image is cut and scaled to where sizes differ and none is given.
 USUAL_SIZE = 224
 # A side of squares, or height and width.
@@ -61,10 +64,10 @@ def read_images(
     """The images at a path, decoded by several processes.
 
     A folder has one sub-folder for each class. A CSV or Parquet table has a column of paths, which start from its own
-    folder, and one of labels, by default those called "path" and "label". An npz file has either `images` and `y`, or
-    JPEG or PNG bytes joined in `jpeg` and cut at `offsets`, with `y` and, where it has them, the names `classes` and a
-    `split` ("train", "test", ...) of which one can be taken. Files are read as a viewer shows them: turned as their
-    camera says, clear parts white, 16 bits as 8.
+    folder, and one of labels, by default those called "path" and "label". An npz file has either `images` (or `X`) and
+    `y`, or JPEG or PNG bytes joined in `jpeg` and cut at `offsets`, with `y` and, where it has them, the names
+    `classes` and a `split` ("train", "test", ...) of which one can be taken. Files are read as a viewer shows them:
+    turned as their camera says, clear parts white, 16 bits as 8.
 
     size: images are scaled so that the shorter side has it, and cut to a square around the middle, or to (height,
     width); by default they stay as they are, or where sizes differ become squares of 224, with a warning.
@@ -145,6 +148,8 @@ def _npz(
     except (ValueError, AttributeError, OSError, EOFError, zipfile.BadZipFile) as error:
         hint = "; save texts as y.astype(str)" if "Object arrays" in str(error) else ""
         raise AskwiseError(f"{path} can't be read as an npz file without pickles: {error}{hint}") from error
+    if "X" in held and "images" not in held:
+        held["images"] = held.pop("X")
     packed = {"jpeg", "offsets", "y"} <= set(held)
     if not packed and not {"images", "y"} <= set(held):
         raise AskwiseError(
@@ -189,7 +194,8 @@ def _check_arrays(path: Path, held: Mapping[str, Array], packed: bool) -> None:
     else:
         shape = held["images"].shape
         fits = len(shape) == 3 or (len(shape) == 4 and shape[3] in (1, 3))
-        check(fits and 0 not in shape, "images", "(n, height, width), or that with 1 or 3 channels last")
+        first = "" if len(shape) != 4 or shape[1] not in (1, 3) else "; put them last: images.transpose(0, 2, 3, 1)"
+        check(fits and 0 not in shape, "images", f"(n, height, width), or that with 1 or 3 channels last{first}")
         there = shape[0]
     for name in ("y", "split", "filename"):
         check(name not in held or held[name].shape == (there,), name, f"one for each of the {there} images")
@@ -224,7 +230,7 @@ def _decoded(
     if size is None:
         size = _common_size(what, sources)
     steps = [slice(start, start + 100) for start in range(0, len(what), 100)]
-    found: list[Array] = []
+    found: list[Array | AskwiseError] = []
     jobs = Parallel(n_jobs=count, return_as="generator")(
         delayed(_each)(what[step], sources[step], size) for step in steps
     )
@@ -232,14 +238,30 @@ def _decoded(
         found.extend(part)
         if progress is not None:
             progress((i + 1) / len(steps))
-    _check_one_size(found, sources)
-    return Images(np.stack(found), labels, tuple(sources))
+    _check_readable(found)
+    images = [image for image in found if not isinstance(image, AskwiseError)]
+    _check_one_size(images, sources)
+    return Images(np.stack(images), labels, tuple(sources))
+
+
+def _check_readable(found: Sequence[Array | AskwiseError]) -> None:
+    """Tell of all broken pictures at once: thousands of files may have several."""
+    broken = [error for error in found if isinstance(error, AskwiseError)]
+    if len(broken) == 1:
+        raise broken[0]
+    if broken:
+        some = "\n".join(f"  {error}" for error in broken[:MOST_TOLD])
+        more = "" if len(broken) <= MOST_TOLD else f"\n  and {len(broken) - MOST_TOLD} more"
+        raise AskwiseError(f"{len(broken)} of {len(found)} images can't be read:\n{some}{more}")
 
 
 def _common_size(what: Sequence[Path | bytes], sources: Sequence[str]) -> int | None:
-    """None where all have one size already; looking at the headers takes little."""
-    sizes = {shown_size(_opened(one, source)) for one, source in zip(what, sources, strict=True)}
-    if len(sizes) == 1:
+    """None where all have one size already; looking at the headers takes little. Broken ones are told of later."""
+    sizes = set()
+    for one, source in zip(what, sources, strict=True):
+        with suppress(AskwiseError):
+            sizes.add(shown_size(_opened(one, source)))
+    if len(sizes) <= 1:
         return None
     small, large = (f"{height} x {width}" for height, width in (min(sizes), max(sizes)))
     warnings.warn(
@@ -263,9 +285,16 @@ def _check_one_size(images: Sequence[Array], sources: Sequence[str]) -> None:
         )
 
 
-def _each(what: Sequence[Path | bytes], sources: Sequence[str], size: Size | None) -> list[Array]:
-    images = (_seen(one, source, 3) for one, source in zip(what, sources, strict=True))
-    return [np.asarray(image) if size is None else _fitted(image, *_sides(size)) for image in images]
+def _each(what: Sequence[Path | bytes], sources: Sequence[str], size: Size | None) -> list[Array | AskwiseError]:
+    """Each picture, or what is wrong with it."""
+    found: list[Array | AskwiseError] = []
+    for one, source in zip(what, sources, strict=True):
+        try:
+            image = _seen(one, source, 3)
+            found.append(np.asarray(image) if size is None else _fitted(image, *_sides(size)))
+        except AskwiseError as error:
+            found.append(error)
+    return found
 
 
 def _sides(size: Size) -> tuple[int, int]:
