@@ -231,18 +231,64 @@ def test_the_backbone_runs_once_for_both_heads(name):
     seen = calls_of(policy.networks.trunk.backbone)
     policy(x, mask)
     assert seen == [12]
-    policy.learning(x, mask, torch.zeros(12, dtype=torch.int64), [(12, 24)])
+    policy.learning(x, mask, torch.zeros(12, dtype=torch.int64), 1, [(12, 24)])
     assert seen == [12, 12]
-    objective = JointObjective(policy, task, torch.ones(24), n_steps=3, epsilon=0.1, learn_from=2)
-    present = torch.ones(12, 24, dtype=torch.bool)
     del seen[:]
-    list(
-        objective.losses(
-            Rows(x, present, present, torch.zeros(12, dtype=torch.int64)), torch.ones(12), torch.tensor(0.0)
-        )
-    )
+    learn_once(policy, task, x)
     # One for each step of the walk, then one over the five sets to learn from.
     assert seen == [12, 12, 12, 60]
+
+
+def learn_once(policy, task, x):
+    """The losses of a joint update of 24 patches, and of a sketch where there is one."""
+    objective = JointObjective(policy, task, torch.ones(24), n_steps=3, epsilon=0.1, learn_from=2)
+    present = torch.ones(len(x), len(policy.space.group_of_column), dtype=torch.bool)
+    rows = Rows(x, present, present[:, :24], torch.zeros(len(x), dtype=torch.int64))
+    return list(objective.losses(rows, torch.ones(len(x)), torch.tensor(0.0)))
+
+
+SKETCHED = replace(SMALL, sketch=True)
+WITH_A_SKETCH = {
+    "a map": {"backbone": "small-cnn"},
+    "unknown patches dropped": {"backbone": "small-vit", "drop_unknown": True},
+}
+
+
+def sketched(how):
+    torch.manual_seed(0)
+    task, space = Classification((0, 1, 2)), PatchSpace.of(SKETCHED, [1.0] * 24)
+    method = DimeImageClassifier(patch=4, hidden=16, layers=1, prior="sketch", **WITH_A_SKETCH[how])
+    return method.build(space, task), task
+
+
+@pytest.mark.parametrize("how", WITH_A_SKETCH)
+def test_a_sketch_is_looked_at_once_for_all_states_of_a_row(how):
+    policy, task = sketched(how)
+    seen = calls_of(policy.networks.trunk.prior)
+    learn_once(policy, task, entries(SKETCHED, n=12))
+    # Once for the walk, which has no gradient, and once to learn from.
+    assert seen == [12, 12]
+
+
+@pytest.mark.parametrize("how", WITH_A_SKETCH)
+def test_a_sketch_that_was_looked_at_before_changes_no_belief(how):
+    policy, _ = sketched(how)
+    policy.eval()
+    x, present = entries(SKETCHED, n=12), torch.ones(12, 25, dtype=torch.bool)
+    present[::3, 24] = False
+    rows = Rows(x, present, present[:, :24])
+    tracker, known, here = policy.track(rows), torch.zeros_like(rows.available), torch.arange(12)
+    for step in range(3):
+        belief, plain = tracker.belief(known[here]), policy(x[here], policy.mask(known[here], present[here]))
+        for mine, theirs in zip(belief, plain, strict=True):
+            assert torch.allclose(mine, theirs, atol=1e-6)
+        known[:, 5 * step] = True
+        tracker.reveal(torch.full((len(here),), 5 * step), torch.ones(len(here), dtype=torch.bool))
+        here = here[::2]
+        tracker.keep(torch.arange(len(here)) * 2)
+    twice, masks = x.repeat(2, 1), torch.cat([policy.mask(known, present), policy.mask(~known, present)])
+    found, _ = policy.learning(twice, masks, torch.zeros(24, dtype=torch.int64), 2, [(24, 24)])
+    assert torch.allclose(found.outputs, policy(twice, masks).outputs, atol=1e-6)
 
 
 def test_scores_that_nobody_asks_for_are_not_computed():

@@ -203,7 +203,7 @@ def test_modules_of_ones_own_are_run_as_they_are(kinds):
     assert_same(tracker.belief(nothing), policy(rows.x, policy.mask(nothing, rows.present)), 1e-7)
     # What is learnt from is what is used, too.
     belief, _ = policy.learning(
-        rows.x, policy.mask(nothing, rows.present), torch.zeros(len(rows), dtype=torch.int64), []
+        rows.x, policy.mask(nothing, rows.present), torch.zeros(len(rows), dtype=torch.int64), 1, []
     )
     assert_same((belief.outputs,), (tracker.belief(nothing).outputs,), 1e-7)
 

@@ -34,12 +34,12 @@ class DimePolicy(PairPolicy):
     """Predictor f(x_S) and value network v(x_S), one score a group in the units of the loss."""
 
     def learning(
-        self, x: Tensor, mask: Tensor, group: Tensor, most: Sequence[tuple[int, int]]
+        self, x: Tensor, mask: Tensor, group: Tensor, n_states: int, most: Sequence[tuple[int, int]]
     ) -> tuple[Belief, Tensor]:
         """A belief to learn from, and outputs as they will be used: without dropout, and without a gradient.
 
-        Of the scores, (batch, 1), only that of one group (batch,) of each row. most: of each part of the batch the
-        number of rows, and the most groups that any of them knows.
+        Of the scores, (batch, 1), only that of one group (batch,) of each row. The batch is `n_states` times the same
+        rows. most: of each part of the batch the number of rows, and the most groups that any of them knows.
         """
         hidden = self.hide(x, mask)
         if self.first_layers:
@@ -49,14 +49,20 @@ class DimePolicy(PairPolicy):
             with aside(), evaluating(self):
                 used, _ = self.networks.onward(first.detach(), scores=False)
         elif self.networks.is_noisy:
-            outputs, raw = self.networks.counted(hidden, mask, True, most)
+            outputs, raw = self.networks.counted(hidden, mask, True, most, self._prior(hidden, mask, n_states))
             with aside(), evaluating(self):
-                used, _ = self.networks.counted(hidden, mask, False, most)
+                used, _ = self.networks.counted(hidden, mask, False, most, self._prior(hidden, mask, n_states))
         else:
-            outputs, raw = self.networks.counted(hidden, mask, True, most)
+            outputs, raw = self.networks.counted(hidden, mask, True, most, self._prior(hidden, mask, n_states))
             used = outputs.detach()
         assert raw is not None
         return self._belief(outputs, raw.gather(1, group[:, None])), self._belief(used, None).outputs
+
+    def _prior(self, x: Tensor, mask: Tensor, n_states: int) -> Tensor | None:
+        """What the network of what is known from the start makes of each row, once for all its states."""
+        n_rows = len(x) // n_states
+        prior = self.networks.prior_of(x[:n_rows], mask[:n_rows])
+        return None if prior is None else prior.repeat(n_states, 1)
 
 
 class ValueWarmUp(RandomDraws):
@@ -152,7 +158,7 @@ class JointObjective(EpisodeObjective):
         nothing = torch.zeros_like(choice[:1])
         group = torch.cat([choice[:-1], nothing, choice[-1:], nothing])
         most = [((n_states - 2) * n_rows, self.n_steps), (2 * n_rows, rows.available.shape[1])]
-        belief, used = self.policy.learning(x, mask, group.flatten(), most)
+        belief, used = self.policy.learning(x, mask, group.flatten(), n_states, most)
 
         # A state that no question led to repeats the one before: it counts once.
         first = torch.ones_like(asked[:1])

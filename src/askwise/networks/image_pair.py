@@ -68,9 +68,9 @@ class Trunk(nn.Module):
         """This trunk with both heads."""
         return ImageNetworks(self, predictor_head, value_head)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Seen:
+    def forward(self, x: Tensor, mask: Tensor, prior: Tensor | None = None) -> Seen:
         found = self.backbone(self.pixels.photo(x, mask))
-        return SeenMap(found.summary, self.prior_of(x, mask), found.map)
+        return SeenMap(found.summary, self.prior_of(x, mask) if prior is None else prior, found.map)
 
     def prior_of(self, x: Tensor, mask: Tensor) -> Tensor | None:
         """The summary of the sketch, (batch, width)."""
@@ -92,7 +92,7 @@ class DroppingTrunk(Trunk):
     def networks(self, predictor_head: PredictorHead, value_head: nn.Module) -> ImageNetworks:
         return DroppingNetworks(self, predictor_head, value_head)
 
-    def forward(self, x: Tensor, mask: Tensor, most: int | None = None) -> Seen:
+    def forward(self, x: Tensor, mask: Tensor, prior: Tensor | None = None, most: int | None = None) -> Seen:
         n_patches = self.pixels.layout.n_patches
         known = mask[:, :n_patches].bool()
         if most is None:
@@ -103,7 +103,8 @@ class DroppingTrunk(Trunk):
             order = known.to(torch.uint8).sort(dim=1, descending=True, stable=True)
             kept, there = order.indices[:, :most], order.values[:, :most].bool()
         tokens, exists = self.backbone.of_some(self.pixels.photo(x, mask), kept, there)
-        return SeenTokens(self.backbone.summary(tokens), self.prior_of(x, mask), tokens, exists)
+        prior = self.prior_of(x, mask) if prior is None else prior
+        return SeenTokens(self.backbone.summary(tokens), prior, tokens, exists)
 
 
 class PredictorHead(nn.Module):
@@ -244,8 +245,13 @@ class ImageNetworks(Networks):
         parts = [self.trunk.backbone, self.predictor_head]
         return parts if self.trunk.prior is None or self.stops_gradient else [*parts, self.trunk.prior]
 
-    def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
-        return self.heads(self.trunk(x, mask), scores)
+    def prior_of(self, x: Tensor, mask: Tensor) -> Tensor | None:
+        return self.trunk.prior_of(x, mask)
+
+    def forward(
+        self, x: Tensor, mask: Tensor, scores: bool = True, prior: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        return self.heads(self.trunk(x, mask, prior), scores)
 
     def heads(self, seen: Seen, scores: bool) -> tuple[Tensor, Tensor | None]:
         """What both heads make of what was seen."""
@@ -259,13 +265,14 @@ class DroppingNetworks(ImageNetworks):
     trunk: DroppingTrunk
 
     def counted(
-        self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]]
+        self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]], prior: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
         """Rows that know few patches apart from those that know many: each part costs what it needs."""
         found, start = [], 0
         for count, bound in most:
             part = slice(start, start + count)
-            found.append(self.heads(self.trunk(x[part], mask[part], bound), scores))
+            of_part = None if prior is None else prior[part]
+            found.append(self.heads(self.trunk(x[part], mask[part], of_part, bound), scores))
             start += count
         outputs = torch.cat([part for part, _ in found])
         return outputs, torch.cat([raw for _, raw in found if raw is not None]) if scores else None

@@ -16,6 +16,7 @@ from askwise.networks.mlp import Mlp, MlpTrunk
 class Networks(nn.Module):
     """(x, mask, scores) -> outputs and, where asked for, raw scores.
 
+    One with a `prior_network` takes what that gives too, as `prior`, where it has been computed already.
     hides: takes x as it is, and hides what is unknown itself. is_noisy: learns under noise, such as dropout, that is
     not there when it is used. explores: walks under that noise too. counts_known: is quicker where `counted` is told
     how much is known. rounding: how many times rougher float32 is than in a small perceptron. stops_gradient: what is
@@ -34,12 +35,17 @@ class Networks(nn.Module):
         """The network of its own that what is known from the start passes through, if it does."""
         return None
 
+    def prior_of(self, x: Tensor, mask: Tensor) -> Tensor | None:
+        """What that network gives, (batch, width): the same whatever else is known of a row."""
+        del x, mask
+        return None
+
     def counted(
-        self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]]
+        self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]], prior: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
         """The same as calling it. most: for each part of the batch its rows, and the most groups that one knows."""
         del most
-        found: tuple[Tensor, Tensor | None] = self(x, mask, scores)
+        found: tuple[Tensor, Tensor | None] = self(x, mask, scores, *(() if prior is None else (prior,)))
         return found
 
     def raw_scores(self, x: Tensor, mask: Tensor) -> Tensor:

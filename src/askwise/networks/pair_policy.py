@@ -45,9 +45,12 @@ class PairPolicy(Policy):
     def hide(self, x: Tensor, mask: Tensor) -> Tensor:
         return x if self.networks.hides else super().hide(x, mask)
 
-    def counted(self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]]) -> Belief:
-        """The same as calling it, where the most that any row of each part of the batch knows is known."""
-        return self._belief(*self.networks.counted(self.hide(x, mask), mask, scores, most))
+    def counted(
+        self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]], prior: Tensor | None
+    ) -> Belief:
+        """The same as calling it, where the most that any row of each part of the batch knows is known, and what its
+        network makes of what is known from the start, if it has one."""
+        return self._belief(*self.networks.counted(self.hide(x, mask), mask, scores, most, prior))
 
     @property
     def first_layers(self) -> list[nn.Linear]:
@@ -55,8 +58,8 @@ class PairPolicy(Policy):
         return self.networks.first_layers if type(self).forward is PairPolicy.forward else []
 
     def track(self, rows: Rows) -> Tracker:
-        if self.networks.counts_known:
-            return CountingTracker(self, rows)
+        if self.networks.counts_known or self.networks.prior_network is not None:
+            return PairTracker(self, rows)
         if not self.first_layers or self.group_inputs is None or not self.group_inputs.pays:
             return super().track(rows)
         onward = self.networks.onward
@@ -88,19 +91,25 @@ class PairPolicy(Policy):
         return scores
 
 
-class CountingTracker(Tracker):
-    """Thinks everything anew at every step, and knows how many groups can be known by then."""
+class PairTracker(Tracker):
+    """Thinks anew at every step all but what is known from the start; knows how many groups can be known by then."""
 
     policy: PairPolicy
 
     def __init__(self, policy: PairPolicy, rows: Rows) -> None:
         super().__init__(policy, rows)
         self.n_revealed = 0
+        mask = policy.mask(torch.zeros_like(rows.available), rows.present)
+        self.prior = policy.networks.prior_of(policy.hide(rows.x, mask), mask)
 
     def belief(self, known: Tensor, scores: bool = True) -> Belief:
         mask = self.policy.mask(known, self.rows.present)
-        return self.policy.counted(self.rows.x, mask, scores, [(len(mask), self.n_revealed)])
+        return self.policy.counted(self.rows.x, mask, scores, [(len(mask), self.n_revealed)], self.prior)
 
     def reveal(self, group: Tensor, asked: Tensor) -> None:
         del group, asked
         self.n_revealed += 1
+
+    def keep(self, index: Tensor) -> None:
+        super().keep(index)
+        self.prior = None if self.prior is None else self.prior[index]
