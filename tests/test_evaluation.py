@@ -395,8 +395,24 @@ def test_small_probabilities_keep_their_order():
     assert ev.auroc(proba, np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.ones((1, 8)))[0] == 1
 
 
-def test_a_model_whose_scores_are_sampled_keeps_no_curve(cases):
+def test_a_model_whose_scores_are_sampled_keeps_a_curve_only_of_equal_prices(cases):
     """Walks of its own for each budget would take longer than its training."""
-    model = EddiClassifier(costs={"scan": 40}, hidden=8, epochs=2, random_state=0).fit(*cases).model_
-    assert model.curves == {}
-    assert "penalty" in model.frontier().columns
+    priced = EddiClassifier(costs={"scan": 40}, hidden=8, epochs=2, random_state=0).fit(*cases).model_
+    assert priced.curves == {}
+    assert "penalty" in priced.frontier().columns
+    equal = EddiClassifier(hidden=8, epochs=2, random_state=0).fit(*cases).model_
+    assert set(equal.curves[equal.costs()]["rule"]) == {"budget", "confidence", "penalty"}
+
+
+def test_with_equal_prices_one_walk_serves_the_frontier_and_the_curve(flowers, iris, monkeypatch):
+    model = replace(flowers.model_, frontiers={}, spending={}, curves={})
+    rows, walked = flowers.encode(iris[0]), []
+    trace = model.trace
+    monkeypatch.setattr(model, "trace", lambda *given, **more: walked.append(given) or trace(*given, **more))
+    ev.keep_frontier(model, rows, iris[1])
+    assert len(walked) == 1
+    for point in model.curves[model.costs()].iloc[::5].itertuples():
+        rule = {"budget": Budget, "confidence": Confidence, "penalty": Penalty}[point.rule](point.parameter)
+        acquired = model.acquire(rows, rule)
+        assert acquired.spent.mean() == pytest.approx(point.mean_cost)
+        assert (flowers.classes_[acquired.proba.argmax(1)] == iris[1]).mean() == pytest.approx(point.accuracy)
