@@ -24,7 +24,7 @@ from askwise.features import Rows
 from askwise.methods.dime import JointObjective
 from askwise.tasks import Classification
 from askwise.training.recording import fastest
-from askwise.training.update import Plan, Update, reduced_precision
+from askwise.training.update import Plan, Update
 
 
 def policy_and_rows(args: argparse.Namespace, device: torch.device, n_rows: int, **how: Any) -> tuple[Any, Rows, Any]:
@@ -65,7 +65,7 @@ def plain_loop(args: argparse.Namespace, device: torch.device) -> tuple[float, f
         before = None
         optimiser.zero_grad()
         for _ in range(args.steps):
-            with reduced_precision(device):
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                 mask = policy.mask(known, rows.present)
                 score = policy(rows.x, mask).scores
                 choice = score.masked_fill(known, -torch.inf).argmax(1, keepdim=True)

@@ -10,6 +10,7 @@ from askwise import AskwiseError, Budget, DimeImageClassifier, DimeImageRegresso
 from askwise.methods import neural
 from askwise.methods.registry import IMAGE_METHODS
 from askwise.patches import PatchLayout
+from askwise.training import update
 from askwise.training.loop import Training
 from pictures import FAST_IMAGES, TELLING, make_images
 
@@ -213,6 +214,14 @@ def test_the_patch_that_tells_everything_is_asked_first(found, case, new_images)
     model = found(case)
     first = [order[0] for order in model.acquire(X, stop=Budget(1)).order]
     assert np.mean([name == TELLING for name in first]) >= 0.95
+    assert (model.predict(X, stop=Budget(1)) == y).mean() >= 0.9
+
+
+def test_it_is_found_with_products_in_bfloat16_too(new_images, monkeypatch):
+    monkeypatch.setattr(update, "reduced_pays", lambda *_: True)
+    X, y = new_images
+    model = DimeImageClassifier(**FAST_IMAGES, backbone="small-cnn").fit(*make_images())
+    assert np.mean([order[0] == TELLING for order in model.acquire(X, stop=Budget(1)).order]) >= 0.95
     assert (model.predict(X, stop=Budget(1)) == y).mean() >= 0.9
 
 

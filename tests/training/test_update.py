@@ -10,9 +10,10 @@ from askwise import DimeClassifier
 from askwise.features import FeatureSpace, Rows
 from askwise.methods.dime import JointObjective
 from askwise.tasks import Classification
+from askwise.training import update as update_module
 from askwise.training.loop import even_batches
 from askwise.training.recording import fastest
-from askwise.training.update import Plan, Update, aside, cosine, running_statistics
+from askwise.training.update import Plan, Update, aside, cosine, cpu_has_bfloat16, running_statistics
 
 CPU = torch.device("cpu")
 PLAN = Plan(epochs=4, batch_size=8, learning_rate=0.05, weight_decay=0.01)
@@ -274,6 +275,53 @@ def test_weights_rounded_aside_are_rounded_anew_for_the_loss():
         layer(x).float().sum().backward()
     assert layer.weight.grad is not None
     assert layer.weight.grad.abs().sum() > 0
+
+
+# Products in bfloat16 on a CPU
+
+
+class Mean:
+    """The mean of what a network gives, which is of the type that its products are in."""
+
+    def __init__(self, policy):
+        self.policy = policy
+
+    def losses(self, rows, weight, progress):
+        del weight, progress
+        self.seen = self.policy(rows.x)
+        yield self.seen.float().mean()
+
+
+@pytest.mark.parametrize(
+    ("policy", "able", "reduced"),
+    [
+        (nn.Conv2d(1, 300, 32), True, True),
+        (nn.Conv2d(1, 300, 32), False, False),
+        (nn.Conv2d(1, 200, 32), True, False),
+        (nn.Linear(1000, 300), True, False),
+    ],
+    ids=["large on images", "a CPU that has none", "small", "on tables"],
+)
+def test_large_networks_on_images_learn_in_bfloat16_where_a_cpu_has_it(policy, able, reduced, monkeypatch):
+    monkeypatch.setattr(update_module, "cpu_has_bfloat16", lambda: able)
+    objective = Mean(policy)
+    update = Update(policy, objective, PLAN, 4, lambda rows: rows, CPU)
+    assert update.reduced is reduced
+    x = torch.randn(2, 1, 32, 32) if isinstance(policy, nn.Conv2d) else torch.randn(2, 1000)
+    update(Rows(x, x > 0, x > 0), torch.ones(2))
+    assert objective.seen.dtype == (torch.bfloat16 if reduced else torch.float32)
+    # Weights, and what the optimiser knows of them, stay as they are.
+    assert {p.dtype for p in policy.parameters()} == {torch.float32}
+
+
+def test_whether_a_cpu_has_bfloat16_is_asked_of_torch(monkeypatch):
+    for able in ("avx512_bf16", "amx_bf16"):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda able=able: {able: True}, raising=False)
+        assert cpu_has_bfloat16()
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": False}, raising=False)
+    assert not cpu_has_bfloat16()
+    monkeypatch.delattr(torch.cpu, "get_capabilities")
+    assert not cpu_has_bfloat16()
 
 
 # Joint training in parts

@@ -17,7 +17,7 @@ from askwise.features import Rows
 from askwise.training.checkpoint import Checkpoint, Saved
 from askwise.training.draws import own_draws
 from askwise.training.recording import Learn, fastest
-from askwise.training.update import Objective, Plan, Update, batch_norms, reduced_precision
+from askwise.training.update import Objective, Plan, Update, batch_norms
 
 SECONDS_UNTOLD = 2.0
 
@@ -145,7 +145,7 @@ class Training:
 
     def _validate(self, update: Update) -> float:
         self.policy.eval()
-        with torch.no_grad(), swapped(update.averaged, update.average), reduced_precision(update.device):
+        with torch.no_grad(), swapped(update.averaged, update.average), update.precision():
             return float(update.objective.validate(self.val))
 
 

@@ -13,6 +13,9 @@ from torch import Tensor, nn
 
 from askwise.features import Rows
 
+# Of a network on images, for bfloat16 to pay on a CPU.
+FEWEST_WEIGHTS = 300_000
+
 
 class Objective(Protocol):
     """What a method wants minimised.
@@ -74,6 +77,7 @@ class Update:
         self.n_batches = n_batches
         self.prepare = prepare
         self.device = device
+        self.reduced = reduced_pays(policy, device)
         self.parameters = [p for p in policy.parameters() if p.requires_grad]
         # What is averaged: weights, and the running statistics that belong to them.
         self.averaged: list[Tensor] = [p.detach() for p in self.parameters] + running_statistics(policy)
@@ -112,8 +116,12 @@ class Update:
         self.done += 1
 
     def _next(self, losses: Iterator[Tensor]) -> Tensor | None:
-        with reduced_precision(self.device):
+        with self.precision():
             return next(losses, None)
+
+    def precision(self) -> AbstractContextManager[None]:
+        """Products in bfloat16, sums and losses in float32; or, where that does not pay, all as it always is."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.reduced)
 
 
 def batch_norms(policy: nn.Module) -> list[nn.modules.batchnorm._BatchNorm]:
@@ -137,9 +145,21 @@ def cosine(progress: Tensor) -> Tensor:
     return 0.5 * (1 + (math.pi * progress).cos())
 
 
-def reduced_precision(device: torch.device) -> AbstractContextManager[None]:
-    """Products in bfloat16 on a GPU, sums and losses in float32; a CPU computes as it always does."""
-    return torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda")
+def reduced_pays(policy: nn.Module, device: torch.device) -> bool:
+    """Whether products are faster in bfloat16: on a GPU, and of large networks on images on a CPU that has them.
+
+    What small ones gain in their products they lose in rounding their inputs (benchmarks/image_cpu.py).
+    """
+    if device.type != "cpu":
+        return True
+    on_images = any(isinstance(part, nn.Conv2d) for part in policy.modules())
+    return on_images and sum(p.numel() for p in policy.parameters()) >= FEWEST_WEIGHTS and cpu_has_bfloat16()
+
+
+def cpu_has_bfloat16() -> bool:
+    """Whether this CPU multiplies bfloat16 itself; an older torch can't tell."""
+    able: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(able.get("avx512_bf16") or able.get("amx_bf16"))
 
 
 @contextmanager
