@@ -8,7 +8,7 @@ import torch
 from scipy.stats import chisquare
 from torch import nn
 
-from askwise import AskwiseError, DimeClassifier
+from askwise import AskwiseError, DimeClassifier, DimeImageClassifier
 from askwise.features import FeatureSpace, Rows
 from askwise.networks.mlp import Mlp
 from askwise.policy import Belief, Policy
@@ -17,6 +17,7 @@ from askwise.training.loop import Training, even_batches, hash_seed, shuffled, s
 from askwise.training.objectives import MaskedPrediction, random_known
 from askwise.training.schedule import FEWEST_EPOCHS, LARGEST_BATCH, SMALLEST_BATCH, batch_size_for, epochs_for
 from askwise.training.update import Plan, cosine
+from pictures import make_images
 
 
 def rows_of(n, d=3, seed=0):
@@ -172,6 +173,18 @@ def test_swapped_weights_come_back_also_after_an_error():
         fail()
     assert torch.equal(seen[0], other)
     assert torch.equal(layer.weight, own)
+
+
+def test_images_are_learnt_with_all_threads_and_tables_with_one(iris):
+    short = {"epochs": 1, "pretrain_epochs": 1, "max_steps": 1, "hidden": 8, "random_state": 0, "device": "cpu"}
+    for model, given, count in (
+        (DimeClassifier(**short), iris, 1),
+        (DimeImageClassifier(**short, patch=4), make_images(60), 3),
+    ):
+        seen = set()
+        with threads(3):
+            model.fit(*given, progress=lambda _, seen=seen: seen.add(torch.get_num_threads()))
+        assert seen == {count}
 
 
 def test_the_number_of_threads_is_put_back():

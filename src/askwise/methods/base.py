@@ -78,6 +78,8 @@ class Method(BaseEstimator):
     registry_name: ClassVar[str]
     # Goes up when this method alone is trained another way.
     revision: ClassVar[int] = 1
+    # In training on a CPU; None: as many as torch has. Small networks lose time, and repeatability, to a second one.
+    cpu_threads: ClassVar[int | None] = 1
     model_: Model = field(init=False)
     n_features_in_: int = field(init=False)
 
@@ -153,7 +155,7 @@ class Method(BaseEstimator):
         train, val, val_answers = self._split(schema, task, rows, answers, eval_set, split_by, seed)
         device = pick_device(self.device)
         on_device = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
-        with on_device, threads(1 if device.type == "cpu" else None), own_draws(device, seed):
+        with on_device, threads(self.cpu_threads if device.type == "cpu" else None), own_draws(device, seed):
             policy = self.build(schema.space, task)
             if self.stop is not None:
                 check_rule(self.stop, task, policy)

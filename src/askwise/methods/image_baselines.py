@@ -17,6 +17,8 @@ class ArgmaxDirectImageClassifier(ClassifierMethod, ImageMethod, ArgmaxDirect):
     """
 
     registry_name = "argmax-direct-image-classifier"
+    # One backbone for both networks.
+    revision = 2
 
     learn_from: int | None = 4
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -33,6 +33,8 @@ WARM_UP = 0.05
 @with_settings
 class ImageInputs(NeuralMethod):
     """A method on images of one size, whose patches are asked."""
+
+    cpu_threads: ClassVar[int | None] = None
 
     patch: int = 16
     hidden: int | None = None

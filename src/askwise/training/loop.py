@@ -236,7 +236,7 @@ def evaluating(module: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Run with a number of CPU threads; small networks lose time, and repeatability, to a second one."""
+    """Run with a number of CPU threads; None: with as many as torch has."""
     before = torch.get_num_threads()
     if count is not None:
         torch.set_num_threads(count)
