@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from askwise import DimeImageClassifier, load
+from askwise import DimeClassifier, DimeImageClassifier, load
 from askwise.cli import show
+from askwise.cli.train import narrowed
 from pictures import FAST_IMAGES, TELLING, make_images
 
 SHORT = ["--patch", 4, "--backbone", "small-cnn", "--hidden", 16, "--layers", 1, "--augment", "none"]
@@ -390,3 +392,18 @@ def test_a_model_of_tables_takes_no_images(run, trained, folder):
     said = run("ask", heart, "-o", "way.png")
     assert said.exit_code == 2
     assert "-o draws what was asked of an image" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [
+        (DimeImageClassifier(device="cpu"), r"On a CPU the network is 128 channels wide instead of 256; --hidden N"),
+        (DimeImageClassifier(device="cpu", hidden=128), None),
+        (DimeImageClassifier(device="cpu", backbone="small-vit"), None),
+        (DimeClassifier(), None),
+    ],
+    ids=["no width", "a width", "another backbone", "a table"],
+)
+def test_a_network_that_is_narrower_on_a_cpu_is_told(estimator, said):
+    told = narrowed(estimator)
+    assert told is None if said is None else re.match(said, told)

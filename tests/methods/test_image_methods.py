@@ -7,7 +7,7 @@ from sklearn.base import clone, is_classifier
 from torch import nn
 
 from askwise import AskwiseError, Budget, DimeImageClassifier, DimeImageRegressor, Session, TimmBackbone, load
-from askwise.methods import neural
+from askwise.methods import image, neural
 from askwise.methods.registry import IMAGE_METHODS
 from askwise.patches import PatchLayout
 from askwise.training import update
@@ -215,6 +215,21 @@ def test_the_patch_that_tells_everything_is_asked_first(found, case, new_images)
     first = [order[0] for order in model.acquire(X, stop=Budget(1)).order]
     assert np.mean([name == TELLING for name in first]) >= 0.95
     assert (model.predict(X, stop=Budget(1)) == y).mean() >= 0.9
+
+
+def test_our_own_convolutions_are_as_wide_as_the_device_can_train_in_time(new_images, monkeypatch, tmp_path):
+    assert DimeImageClassifier(device="cpu").width == 128
+    assert DimeImageClassifier(device="cpu", hidden=16).width == 16
+    assert DimeImageClassifier(device="cpu", backbone="small-vit").width is None
+    short = {**FAST_IMAGES, "hidden": None, "epochs": 1, "pretrain_epochs": 1, "device": "cpu"}
+    model = DimeImageClassifier(**short).fit(*make_images(60))
+    model.save(tmp_path / "m.askwise")
+    # On a machine where they would be wider, a file has the width it was trained with.
+    monkeypatch.setitem(image.WIDTHS, "cpu", 256)
+    assert DimeImageClassifier(device="cpu").width == 256
+    again = load(tmp_path / "m.askwise")
+    assert again.hidden == 128
+    assert np.array_equal(again.predict_proba(new_images[0]), model.predict_proba(new_images[0]))
 
 
 def test_it_is_found_with_products_in_bfloat16_too(new_images, monkeypatch):

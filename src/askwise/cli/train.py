@@ -281,10 +281,25 @@ def fitted(
             raise AskwiseError("--class-weights is for classes, and a number is predicted here; leave it out")
         method = method_for(settings.method, task, inputs)
         estimator = method(**settings.arguments(method().get_params(), asked))
+        narrow = narrowed(estimator)
+        if narrow is not None:
+            out.note(narrow)
         estimator.fit(X, y, progress=progress, **how)
     for sentence in progress.stopped_early:
         out.note(sentence)
     return estimator
+
+
+def narrowed(estimator: Any) -> str | None:
+    """A sentence where a network of images is narrower than it would be on a GPU, since none was asked for."""
+    from askwise.methods.image import WIDTHS, ImageMethod
+
+    if not isinstance(estimator, ImageMethod) or estimator.hidden is not None or estimator.width != WIDTHS["cpu"]:
+        return None
+    return (
+        f"On a CPU the network is {WIDTHS['cpu']} channels wide instead of {WIDTHS['cuda']}; --hidden N sets another "
+        "width. Training may take an hour; a GPU takes a minute"
+    )
 
 
 def _warn_of_nothing_learnt(out: Out, estimator: Any) -> None:

@@ -80,9 +80,10 @@ class DimeImageClassifier(ClassifierMethod, ImageDime):
 
     patch: the side of the square patches, in pixels; costs: a price for each, by name (r1c1, r1c2, ...), in
     order, or as a grid of rows and columns.
-    backbone: "small-cnn" or "small-vit", of our own, with their width `hidden` and depth `layers`; the name of a timm
-    model or a TimmBackbone, which may be pretrained; or a module from images (batch, 3, height, width) to a map (batch,
-    channels, rows, columns) or to tokens (batch, places, width). mean, std: of the pixels of each channel, from 0 to 1.
+    backbone: "small-cnn" or "small-vit", of our own, with their width `hidden` (of "small-cnn" 256 on a GPU, 128 on a
+    CPU by default) and depth `layers`; the name of a timm model or a TimmBackbone, which may be pretrained; or a module
+    from images (batch, 3, height, width) to a map (batch, channels, rows, columns) or to tokens (batch, places, width).
+    mean, std: of the pixels of each channel, from 0 to 1.
     share_backbone: one for prediction and values, or one each. drop_unknown: a transformer leaves unknown patches out,
     instead of seeing them grey. prior: "sketch" shows the edges of the whole image from the start, through a backbone
     of their own; stop_gradient keeps predictions from training it; prior_for: "predictor" keeps it from the values, to

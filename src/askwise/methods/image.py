@@ -9,7 +9,7 @@ from torch import nn
 
 from askwise.errors import AskwiseError, shortened
 from askwise.features import FeatureSpace
-from askwise.methods.base import with_settings
+from askwise.methods.base import pick_device, with_settings
 from askwise.methods.image_inputs import ImageInputs
 from askwise.networks.backbones import TimmBackbone, TokenBackbone, build_backbone
 from askwise.networks.image_pair import (
@@ -23,6 +23,9 @@ from askwise.networks.pair import Networks, SharedNetworks
 from askwise.patches import PatchSpace
 from askwise.tasks import Task
 
+# Of our own convolutions: a CPU takes hours for what a GPU does in a minute.
+WIDTHS = {"cpu": 128, "cuda": 256}
+
 
 @with_settings
 class ImageMethod(ImageInputs):
@@ -34,7 +37,7 @@ class ImageMethod(ImageInputs):
         """Pixels through a backbone; unknown patches are left out where it can, and is asked to."""
         assert isinstance(space, PatchSpace)
         layout = space.layout
-        sizes = self.hidden, self.layers
+        sizes = self.width, self.layers
         backbone = build_backbone(self.backbone, layout, *sizes)
         prior = build_backbone(self.backbone, layout, *sizes) if layout.sketch else None
         pixels = self.pixels(layout)
@@ -47,10 +50,18 @@ class ImageMethod(ImageInputs):
             )
         return DroppingTrunk(pixels, backbone, prior)
 
+    @property
+    def width(self) -> int | None:
+        """Of a backbone of our own; where none is given, one that the device can train in time."""
+        if self.hidden is not None or self.backbone != "small-cnn":
+            return self.hidden
+        return WIDTHS[pick_device(self.device).type]
+
     def plain_settings(self) -> dict[str, Any]:
-        """With the numbers that pixels are normalised by: another timm may have others for the same name."""
+        """With what else may be another on another machine: the width, and the numbers that pixels are normalised by,
+        which timm knows for each name."""
         mean, std = self.normalisation()
-        return super().plain_settings() | {"mean": list(mean), "std": list(std)}
+        return super().plain_settings() | {"hidden": self.width, "mean": list(mean), "std": list(std)}
 
     def normalisation(self) -> tuple[Sequence[float], Sequence[float]]:
         """Those of the images that a pretrained backbone learnt from, unless others are given."""
