@@ -187,6 +187,13 @@ def test_images_are_learnt_with_all_threads_and_tables_with_one(iris):
         assert seen == {count}
 
 
+def test_images_learnt_with_several_threads_repeat_themselves_bit_by_bit():
+    short = {"epochs": 2, "pretrain_epochs": 2, "max_steps": 2, "hidden": 32, "patch": 4, "random_state": 0}
+    with threads(2):
+        one, other = (DimeImageClassifier(**short, device="cpu").fit(*make_images(60)).model_.policy for _ in range(2))
+    assert all(torch.equal(mine, other.state_dict()[name]) for name, mine in one.state_dict().items())
+
+
 def test_the_number_of_threads_is_put_back():
     before = torch.get_num_threads()
     with threads(1):
