@@ -10,29 +10,23 @@ from __future__ import annotations
 import argparse
 import time
 
-import numpy as np
 import torch
 
 from askwise import DimeImageClassifier
 from askwise.features import Rows
-from askwise.tasks import Classification
 from askwise.training.objectives import MaskedPrediction
 from askwise.training.update import FEWEST_WEIGHTS, Plan, Update, cpu_has_bfloat16
 from askwise.training.variation import VARIATIONS, Varied
+from image_step import policy_and_rows
 
 NETWORKS = [("small-cnn", width) for width in (16, 32, 128, 256)] + [("small-vit", width) for width in (32, 96, 192)]
 
 
 def update_of(backbone: str, width: int, n_images: int, size: int) -> tuple[Update, Rows]:
-    torch.manual_seed(0)
-    method = DimeImageClassifier(backbone=backbone, hidden=width, patch=size // 8)
-    images = np.random.default_rng(0).integers(0, 256, (n_images, size, size, 3), dtype=np.uint8)
-    schema, task = method.schema_of(images), Classification(tuple(range(6)))
-    rows = schema.encode(images)
-    rows = Rows(rows.x, rows.present, rows.available, torch.arange(n_images) % 6)
-    policy = method.build(schema.space, task).train()
-    vary = Varied(schema.layout, VARIATIONS)
-    return Update(policy, MaskedPrediction(policy, task), Plan(1, n_images), 1000, vary, torch.device("cpu")), rows
+    method, device = DimeImageClassifier(backbone=backbone, hidden=width, patch=size // 8), torch.device("cpu")
+    policy, rows, task = policy_and_rows(method, size, device, n_images)
+    vary = Varied(policy.space.layout, VARIATIONS)
+    return Update(policy.train(), MaskedPrediction(policy, task), Plan(1, n_images), 1000, vary, device), rows
 
 
 def seconds(update: Update, rows: Rows, repeats: int) -> float:
@@ -58,7 +52,8 @@ def main() -> None:
         update, rows = update_of(backbone, width, args.images, args.size)
         weights = sum(p.numel() for p in update.policy.parameters())
         taken = []
-        for update.reduced in (False, True):
+        for reduced in (False, True):
+            update.reduced = reduced
             taken.append(seconds(update, rows, args.repeats))
         ratio = taken[0] / taken[1]
         print(f"| {backbone} | {width} | {weights:,} | {taken[0]:.3f} s | {taken[1]:.3f} s | {ratio:.2f} |", flush=True)

@@ -27,16 +27,19 @@ from askwise.training.recording import fastest
 from askwise.training.update import Plan, Update
 
 
-def policy_and_rows(args: argparse.Namespace, device: torch.device, n_rows: int, **how: Any) -> tuple[Any, Rows, Any]:
+def policy_and_rows(method: DimeImageClassifier, size: int, device: torch.device, n_rows: int) -> tuple[Any, Rows, Any]:
     """A policy on random images; what they show plays no part in the time."""
     torch.manual_seed(0)
-    method = DimeImageClassifier(backbone=TimmBackbone(args.backbone), patch=args.patch, **how)
-    images = np.random.default_rng(0).integers(0, 256, (n_rows, args.size, args.size, 3), dtype=np.uint8)
+    images = np.random.default_rng(0).integers(0, 256, (n_rows, size, size, 3), dtype=np.uint8)
     schema = method.schema_of(images)
     task = Classification(tuple(range(10)))
     rows = schema.encode(images)
     rows = Rows(rows.x, rows.present, rows.available, torch.arange(n_rows) % 10).to(device)
     return method.build(schema.space, task).to(device), rows, task
+
+
+def method_of(args: argparse.Namespace, **how: Any) -> DimeImageClassifier:
+    return DimeImageClassifier(backbone=TimmBackbone(args.backbone), patch=args.patch, **how)
 
 
 def timed(step: Callable[[], None], repeats: int) -> tuple[float, float]:
@@ -57,7 +60,7 @@ def timed(step: Callable[[], None], repeats: int) -> tuple[float, float]:
 
 
 def plain_loop(args: argparse.Namespace, device: torch.device) -> tuple[float, float]:
-    policy, rows, task = policy_and_rows(args, device, args.batch)
+    policy, rows, task = policy_and_rows(method_of(args), args.size, device, args.batch)
     optimiser = torch.optim.AdamW(policy.parameters(), 1e-4, fused=device.type == "cuda")
 
     def step() -> None:
@@ -83,7 +86,7 @@ def plain_loop(args: argparse.Namespace, device: torch.device) -> tuple[float, f
 
 def ours(args: argparse.Namespace, device: torch.device, **how: Any) -> tuple[float, float]:
     """Of a batch: one walk serves several updates, so that a step learns from several batches."""
-    policy, rows, task = policy_and_rows(args, device, args.batch * args.batches, **how)
+    policy, rows, task = policy_and_rows(method_of(args, **how), args.size, device, args.batch * args.batches)
     costs = cost_tensor(policy.space.costs, torch.float32, device)
     objective = JointObjective(policy, task, costs, args.steps, 0.05, args.batch, how.get("learn_from"))
     update = Update(policy.train(), objective, Plan(1, len(rows)), 1000, lambda batch: batch, device)

@@ -204,11 +204,9 @@ def _curve(
 ) -> pd.DataFrame:
     """The same from a walk of these rows to the end, which all rules cut but those that limit what can be chosen."""
     draws = bootstrap_draws(len(rows), bootstrap) if bootstrap else None
-    shared, budgets = _rules(model, trace, prices, points)
-    records = [
-        _record(model, trace, rule, at, truth, draws)
-        for rule, at in zip(shared, _cuts(model, trace, shared, prices), strict=True)
-    ]
+    seen = _seen(model, trace, prices)
+    shared, budgets = _rules(model, seen, prices, points)
+    records = [_record(model, trace, rule, _cut(trace, seen, rule), truth, draws) for rule in shared]
     for i, rule in enumerate(budgets):
         inner = None if progress is None else _within(progress, i / len(budgets), 1 / len(budgets))
         walked = model.trace(rows, [rule], prices, rule, inner)
@@ -218,18 +216,25 @@ def _curve(
     return table.iloc[np.lexsort([table["mean_cost"], table["rule"].map(order)])].reset_index(drop=True)
 
 
-def _cuts(model: Model, trace: Trace, rules: Sequence[StoppingRule], prices: tuple[float, ...]) -> Iterator[Tensor]:
-    """For each rule the steps (rows,) where it stops a walk that went on to the end.
+def _seen(model: Model, trace: Trace, prices: tuple[float, ...]) -> Any:
+    """What the rules of a curve look at, of all steps (steps + 1, rows) of a walk that went on to the end."""
+    classes = isinstance(model.task, Classification)
+    return SimpleNamespace(
+        best=trace.best,
+        spent=trace.spent,
+        cheapest=min(prices),
+        can_ask=True,
+        entropy=entropy(trace.outputs) if classes else None,
+    )
+
+
+def _cut(trace: Trace, seen: Any, rule: StoppingRule) -> Tensor:
+    """The steps (rows,) where a rule stops a walk that went on to the end.
 
     Where a value is a threshold but for rounding, the walk's float32 decides here, and float64 in use.
     """
-    end = trace.stops[0].at
-    every: Any = SimpleNamespace(best=trace.best, spent=trace.spent, cheapest=min(prices), can_ask=True)
-    if isinstance(model.task, Classification):
-        every.entropy = entropy(trace.outputs)
-    for rule in rules:
-        stops = rule.stops(every)
-        yield torch.where(stops.any(0), stops.to(torch.uint8).argmax(0), end).minimum(end)
+    stops, end = rule.stops(seen), trace.stops[0].at
+    return torch.where(stops.any(0), stops.to(torch.uint8).argmax(0), end).minimum(end)
 
 
 def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: int = 200) -> pd.DataFrame:
@@ -295,16 +300,16 @@ def area_under_curve(table: pd.DataFrame, metric: str, most: float | None = None
 
 
 def _rules(
-    model: Model, trace: Trace, prices: tuple[float, ...], points: int
+    model: Model, seen: Any, prices: tuple[float, ...], points: int
 ) -> tuple[list[StoppingRule], list[StoppingRule]]:
     """The rules of a curve: those that cut a walk to the end, and those that need one each."""
-    spent = trace.spent.numpy()
+    spent = seen.spent.numpy()
     budgets: list[StoppingRule] = [Budget(k) for k in _budgets(prices, points)]
     others: list[StoppingRule] = []
-    if isinstance(model.task, Classification):
-        others += [Confidence(m) for m in _grid(entropy(trace.outputs).numpy(), spent, points)]
+    if seen.entropy is not None:
+        others += [Confidence(m) for m in _grid(seen.entropy.numpy(), spent, points)]
     if model.policy.is_information:
-        others += [Penalty(lam) for lam in _grid(trace.best.numpy(), spent, points)]
+        others += [Penalty(lam) for lam in _grid(seen.best.numpy(), spent, points)]
     # With equal costs a budget cuts the same walk, since all or none of the groups are affordable.
     return (budgets + others, []) if _equal(prices) else (others, budgets)
 

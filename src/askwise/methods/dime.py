@@ -48,13 +48,12 @@ class DimePolicy(PairPolicy):
             outputs, raw = self.networks.onward(first)
             with aside(), evaluating(self):
                 used, _ = self.networks.onward(first.detach(), scores=False)
-        elif self.networks.is_noisy:
-            outputs, raw = self.networks.counted(hidden, mask, True, most, self._prior(hidden, mask, n_states))
-            with aside(), evaluating(self):
-                used, _ = self.networks.counted(hidden, mask, False, most, self._prior(hidden, mask, n_states))
         else:
             outputs, raw = self.networks.counted(hidden, mask, True, most, self._prior(hidden, mask, n_states))
             used = outputs.detach()
+            if self.networks.is_noisy:
+                with aside(), evaluating(self):
+                    used, _ = self.networks.counted(hidden, mask, False, most, self._prior(hidden, mask, n_states))
         assert raw is not None
         return self._belief(outputs, raw.gather(1, group[:, None])), self._belief(used, None).outputs
 
