@@ -128,12 +128,13 @@ def prior_of(settings: dict[str, Any]) -> tuple[Any, Any, Any]:
 
 def of_step() -> None:
     """What benchmarks/image_step.py has measured."""
-    held = json.loads((RESULTS / "image_step.json").read_text())["found"]
-    rows = [
-        [name, f"{v['milliseconds']:.0f} ms", f"{v['times_faster']:.1f}", f"{v['memory_gb']:.1f} GB"]
-        for name, v in held.items()
-    ]
-    table(rows, ["", "a batch of 32", "times faster", "memory"])
+    for name in ("image_step.json", "image_step_50.json"):
+        held = json.loads((RESULTS / name).read_text())
+        rows = [
+            [name, f"{v['milliseconds']:.0f} ms", f"{v['times_faster']:.1f}", f"{v['memory_gb']:.1f} GB"]
+            for name, v in held["found"].items()
+        ]
+        table(rows, [f"{held['steps']} steps", f"a batch of {held['batch']}", "times faster", "memory"])
 
 
 def draw(found: list[dict[str, Any]], folder: Path) -> None:
