@@ -25,7 +25,7 @@ from askwise.arrays import (
     uniform,
 )
 from askwise.errors import AskwiseError
-from askwise.features import Rows, rows_at_once
+from askwise.features import Rows
 from askwise.policy import Belief, Policy
 from askwise.tasks import entropy
 
@@ -423,7 +423,7 @@ def rollout(
     """
     keep_memory()
     traces = []
-    size = batch_size or rows_at_once(rows, costs.device)
+    size = batch_size or policy.space.rows_at_once(costs.device)
     for i, batch in enumerate(rows.batches(size)):
         with full_precision():
             traces.append(_roll(policy, place(batch), costs, rules, walked_by, exact))

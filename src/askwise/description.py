@@ -19,7 +19,8 @@ class Described(Protocol):
     registry_name: str
     model_: Model
 
-    def plain_settings(self) -> dict[str, Any]: ...
+    @property
+    def settings_of_model(self) -> dict[str, Any]: ...
 
 
 def input_facts(schema: Schema, column: Column) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def model_facts(estimator: Described) -> dict[str, Any]:
     """Everything about a fitted estimator."""
     model = estimator.model_
     parts = {"schema": model.schema, "frontiers": model.frontiers, "curves": model.curves}
-    return _facts(parts, estimator.registry_name, model.task.to_dict(), estimator.plain_settings(), model.card)
+    return _facts(parts, estimator.registry_name, model.task.to_dict(), estimator.settings_of_model, model.card)
 
 
 def contents_facts(contents: Contents) -> dict[str, Any]:

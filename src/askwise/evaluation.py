@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
-from askwise.acquisition import StoppingRule, Trace, rule_name
+from askwise.acquisition import Step, StoppingRule, Trace, rule_name
 from askwise.errors import AskwiseError
 from askwise.features import Rows, evenly
 from askwise.model import Costs, Model
@@ -188,8 +188,11 @@ def curve(
 ) -> pd.DataFrame:
     """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range."""
     prices = model.costs(costs)
-    trace = model.trace(rows, [None], prices, progress=progress if _equal(prices) else None)
-    return _curve(model, rows, coded(model.task, y), trace, prices, points, bootstrap, progress)
+    # Unequal prices take a walk for each budget too.
+    share = 1 if _equal(prices) else 1 / (1 + points)
+    trace = model.trace(rows, [None], prices, progress=None if progress is None else _within(progress, 0, share))
+    rest = None if progress is None else _within(progress, share, 1 - share)
+    return _curve(model, rows, coded(model.task, y), trace, prices, points, bootstrap, rest)
 
 
 def _curve(
@@ -216,24 +219,30 @@ def _curve(
     return table.iloc[np.lexsort([table["mean_cost"], table["rule"].map(order)])].reset_index(drop=True)
 
 
-def _seen(model: Model, trace: Trace, prices: tuple[float, ...]) -> Any:
+@dataclass(frozen=True)
+class _Seen:
     """What the rules of a curve look at, of all steps (steps + 1, rows) of a walk that went on to the end."""
+
+    best: Tensor
+    spent: Tensor
+    entropy: Tensor | None
+    cheapest: float
+    can_ask: bool = True
+
+
+def _seen(model: Model, trace: Trace, prices: tuple[float, ...]) -> _Seen:
+    # Step by step: in float64 all at once would fill gigabytes.
     classes = isinstance(model.task, Classification)
-    return SimpleNamespace(
-        best=trace.best,
-        spent=trace.spent,
-        cheapest=min(prices),
-        can_ask=True,
-        entropy=entropy(trace.outputs) if classes else None,
-    )
+    unsure = torch.stack([entropy(outputs) for outputs in trace.outputs]) if classes else None
+    return _Seen(trace.best, trace.spent, unsure, min(prices))
 
 
-def _cut(trace: Trace, seen: Any, rule: StoppingRule) -> Tensor:
+def _cut(trace: Trace, seen: _Seen, rule: StoppingRule) -> Tensor:
     """The steps (rows,) where a rule stops a walk that went on to the end.
 
     Where a value is a threshold but for rounding, the walk's float32 decides here, and float64 in use.
     """
-    stops, end = rule.stops(seen), trace.stops[0].at
+    stops, end = rule.stops(cast(Step, seen)), trace.stops[0].at
     return torch.where(stops.any(0), stops.to(torch.uint8).argmax(0), end).minimum(end)
 
 
@@ -300,7 +309,7 @@ def area_under_curve(table: pd.DataFrame, metric: str, most: float | None = None
 
 
 def _rules(
-    model: Model, seen: Any, prices: tuple[float, ...], points: int
+    model: Model, seen: _Seen, prices: tuple[float, ...], points: int
 ) -> tuple[list[StoppingRule], list[StoppingRule]]:
     """The rules of a curve: those that cut a walk to the end, and those that need one each."""
     spent = seen.spent.numpy()

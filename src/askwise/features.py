@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-
-# So many numbers in a row, and it is an image.
-FEWEST_PIXELS = 4096
 
 
 @dataclass(frozen=True)
@@ -22,6 +19,9 @@ class FeatureSpace:
     holds one or more *entries* of the network's input (a category's one-hot entries). Columns of group -1 are free:
     known from the start, never asked.
     """
+
+    # Rows that keep a GPU busy.
+    most_on_gpu: ClassVar[int] = 16384
 
     names: tuple[str, ...]
     costs: tuple[float, ...]
@@ -44,6 +44,11 @@ class FeatureSpace:
     def n_inputs(self) -> int:
         """What a network on (x, mask) sees."""
         return self.n_entries + self.n_columns
+
+    def rows_at_once(self, device: torch.device) -> int:
+        """How many rows to compute with at a time: what a CPU's cache holds, and what keeps a GPU busy."""
+        most, most_entries = (1024, 2**22) if device.type == "cpu" else (self.most_on_gpu, 2**25)
+        return max(16, min(most, most_entries // self.n_entries))
 
     def in_order(self, costs: Any) -> Any:
         """Prices as given; those laid out in some other way than one after another are brought into order."""
@@ -136,21 +141,6 @@ class Rows:
 
     def batches(self, size: int) -> Sequence[Rows]:
         return [self.take(slice(start, start + size)) for start in range(0, len(self), size)]
-
-
-def rows_at_once(rows: Rows, device: torch.device | None = None) -> int:
-    """How many rows to compute with at a time, on their own device if no other is given.
-
-    What a CPU's cache holds, and what keeps a GPU busy; of images fewer, since what a network makes of them fills
-    many times their size. In larger batches a GPU's dilated convolutions in float32 can be slower by far: a ResNet on
-    an H200 took 4 ms for 256 images of 64 x 64, and 148 ms for 500.
-    """
-    entries = rows.x.shape[1]
-    if (device or rows.x.device).type == "cpu":
-        most, most_entries = 1024, 2**22
-    else:
-        most, most_entries = 256 if entries >= FEWEST_PIXELS else 16384, 2**25
-    return max(16, min(most, most_entries // entries))
 
 
 def evenly(n: int, most: int) -> Tensor:

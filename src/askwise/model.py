@@ -19,7 +19,7 @@ from askwise.arrays import cost_tensor
 from askwise.data.prices import group_costs
 from askwise.data.table import Schema
 from askwise.errors import AskwiseError, shortened
-from askwise.features import Rows, rows_at_once
+from askwise.features import Rows
 from askwise.policy import OneRow, Policy
 from askwise.stopping import check_rule, resolve_rule
 from askwise.tasks import Task
@@ -136,7 +136,7 @@ class Model:
         """Outputs from everything that is present."""
         policy, found = self.running_policy, []
         with torch.no_grad():
-            for batch in rows.batches(rows_at_once(rows, torch.device(self.device))):
+            for batch in rows.batches(self.schema.space.rows_at_once(torch.device(self.device))):
                 placed = self.place(batch)
                 mask = policy.mask(placed.available, placed.present)
                 found.append(policy(placed.x, mask, scores=False).outputs.cpu())
@@ -207,7 +207,7 @@ class Model:
             )
         found = []
         with torch.no_grad():
-            for batch in rows.batches(rows_at_once(rows, torch.device(self.device))):
+            for batch in rows.batches(self.schema.space.rows_at_once(torch.device(self.device))):
                 placed = self.place(batch)
                 belief = policy(placed.x, policy.mask(placed.available, placed.present))
                 assert belief.scores is not None

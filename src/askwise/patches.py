@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -89,6 +89,9 @@ class PatchLayout:
 @dataclass(frozen=True)
 class PatchSpace(FeatureSpace):
     """The groups of an image: its patches, each with one column; a sketch is a free column more."""
+
+    # In larger batches a GPU's dilated convolutions in float32 can be slower by far.
+    most_on_gpu: ClassVar[int] = 256
 
     layout: PatchLayout
 

@@ -397,7 +397,10 @@ def test_a_model_of_tables_takes_no_images(run, trained, folder):
 @pytest.mark.parametrize(
     ("estimator", "said"),
     [
-        (DimeImageClassifier(device="cpu"), r"On a CPU the network is 128 channels wide instead of 256; --hidden N"),
+        (
+            DimeImageClassifier(device="cpu"),
+            r"On a CPU the network is 128 channels wide instead of 256, to be done sooner; --hidden N",
+        ),
         (DimeImageClassifier(device="cpu", hidden=128), None),
         (DimeImageClassifier(device="cpu", backbone="small-vit"), None),
         (DimeClassifier(), None),

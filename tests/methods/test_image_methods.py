@@ -7,8 +7,9 @@ from sklearn.base import clone, is_classifier
 from torch import nn
 
 from askwise import AskwiseError, Budget, DimeImageClassifier, DimeImageRegressor, Session, TimmBackbone, load
-from askwise.methods import image, neural
+from askwise.methods import neural
 from askwise.methods.registry import IMAGE_METHODS
+from askwise.networks import backbones
 from askwise.patches import PatchLayout
 from askwise.training import update
 from askwise.training.loop import Training
@@ -218,18 +219,31 @@ def test_the_patch_that_tells_everything_is_asked_first(found, case, new_images)
 
 
 def test_our_own_convolutions_are_as_wide_as_the_device_can_train_in_time(new_images, monkeypatch, tmp_path):
-    assert DimeImageClassifier(device="cpu").width == 128
-    assert DimeImageClassifier(device="cpu", hidden=16).width == 16
-    assert DimeImageClassifier(device="cpu", backbone="small-vit").width is None
+    assert DimeImageClassifier(device="cpu").backbone_width == 128
+    assert DimeImageClassifier(device="cpu", hidden=16).backbone_width == 16
+    assert DimeImageClassifier(device="cpu", backbone="small-vit").backbone_width is None
     short = {**FAST_IMAGES, "hidden": None, "epochs": 1, "pretrain_epochs": 1, "device": "cpu"}
     model = DimeImageClassifier(**short).fit(*make_images(60))
     model.save(tmp_path / "m.askwise")
     # On a machine where they would be wider, a file has the width it was trained with.
-    monkeypatch.setitem(image.WIDTHS, "cpu", 256)
-    assert DimeImageClassifier(device="cpu").width == 256
+    monkeypatch.setitem(backbones.CNN_WIDTHS, "cpu", 256)
+    assert DimeImageClassifier(device="cpu").backbone_width == 256
     again = load(tmp_path / "m.askwise")
     assert again.hidden == 128
     assert np.array_equal(again.predict_proba(new_images[0]), model.predict_proba(new_images[0]))
+    # And so has one that is saved there only, whatever was set meanwhile.
+    model.set_params(device="cuda", layers=7, stop=Budget(2)).save(tmp_path / "later.askwise")
+    later = load(tmp_path / "later.askwise")
+    assert (later.hidden, later.layers, later.stop) == (128, FAST_IMAGES["layers"], Budget(2))
+    assert np.array_equal(later.predict_proba(new_images[0], stop=None), model.predict_proba(new_images[0]))
+
+
+def test_a_file_from_before_widths_were_kept_is_as_wide_as_on_a_gpu(new_images, tmp_path):
+    settings = {**FAST_IMAGES, "hidden": 256, "epochs": 1, "pretrain_epochs": 1}
+    model = DimeImageClassifier(**settings).fit(*make_images(40))
+    model.settings_["hidden"] = None
+    model.save(tmp_path / "m.askwise")
+    assert np.array_equal(load(tmp_path / "m.askwise").predict(new_images[0]), model.predict(new_images[0]))
 
 
 def test_it_is_found_with_products_in_bfloat16_too(new_images, monkeypatch):

@@ -154,10 +154,10 @@ def failure(message: str, details: str = "") -> Record:
 def measure(cell: Cell, contestant: Contestant, split: Split, progress: Callable[[float], None]) -> Record:
     """Fit, then ask the test rows up to every budget."""
     device = contestant.device
+    started, cpu_started = time.perf_counter(), time.process_time()
+    model = contestant.fitted(split, progress)
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
     with threads(1 if torch.device(device).type == "cpu" else None):
-        started, cpu_started = time.perf_counter(), time.process_time()
-        model = contestant.fitted(split, progress)
-        seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
         model = replace(model, device=device)
         rows = model.schema.encode(split.X_test)
         truth = evaluation.coded(model.task, split.y_test)

@@ -292,13 +292,14 @@ def fitted(
 
 def narrowed(estimator: Any) -> str | None:
     """A sentence where a network of images is narrower than it would be on a GPU, since none was asked for."""
-    from askwise.methods.image import WIDTHS, ImageMethod
+    from askwise.methods.image import ImageMethod
+    from askwise.networks.backbones import CNN_WIDTHS as WIDTHS
 
-    if not isinstance(estimator, ImageMethod) or estimator.hidden is not None or estimator.width != WIDTHS["cpu"]:
+    if not isinstance(estimator, ImageMethod) or estimator.hidden or estimator.backbone_width != WIDTHS["cpu"]:
         return None
     return (
-        f"On a CPU the network is {WIDTHS['cpu']} channels wide instead of {WIDTHS['cuda']}; --hidden N sets another "
-        "width. Training may take an hour; a GPU takes a minute"
+        f"On a CPU the network is {WIDTHS['cpu']} channels wide instead of {WIDTHS['cuda']}, to be done sooner; "
+        "--hidden N sets another width. A GPU is faster by far"
     )
 
 

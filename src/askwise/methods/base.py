@@ -81,6 +81,7 @@ class Method(BaseEstimator):
     # In training on a CPU; None: as many as torch has. Small networks lose time, and repeatability, to a second one.
     cpu_threads: ClassVar[int | None] = 1
     model_: Model = field(init=False)
+    settings_: dict[str, Any] = field(init=False)
     n_features_in_: int = field(init=False)
 
     costs: Costs = None
@@ -227,6 +228,14 @@ class Method(BaseEstimator):
     def adopt(self, model: Model) -> None:
         """Make a trained or loaded model this estimator's own."""
         self.model_ = model
+        self.settings_ = self.plain_settings()
+
+    @property
+    def settings_of_model(self) -> dict[str, Any]:
+        """What the model was made with, whatever has been set since, but for what training does not see."""
+        # Without what a subclass works out: it may be another here than where the model was made.
+        later = {name: value for name, value in Method.plain_settings(self).items() if name in LATER}
+        return {name: value for name, value in self.settings_.items() if name not in LATER} | later
 
     def plain_settings(self) -> dict[str, Any]:
         """The constructor's arguments, as JSON can hold them."""
@@ -334,7 +343,7 @@ class Method(BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Write the model to one file, whole or not at all."""
         check_is_fitted(self, "model_")
-        facts = {"name": self.registry_name, "settings": self.plain_settings()}
+        facts = {"name": self.registry_name, "settings": self.settings_of_model}
         bundle.write(path, self.model_, facts)
 
     def export_onnx(self, path: str | Path) -> None:

@@ -59,6 +59,8 @@ def class_errors(values: Tensor, y: Tensor) -> Tensor:
 class ClassValues(RandomDraws):
     """The values of the classes on random sets: the published pre-training."""
 
+    policy: CwcfPolicy
+
     def __init__(self, policy: CwcfPolicy) -> None:
         self.policy = policy
 

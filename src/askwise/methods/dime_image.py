@@ -9,8 +9,8 @@ from askwise.features import FeatureSpace
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.dime import FIRST_VALUE, Dime, DimePolicy
 from askwise.methods.image import ImageMethod
-from askwise.networks.image_pair import ImageNetwork, ImageNetworks, PredictorHead
-from askwise.networks.pair import Networks, SeparateNetworks, silent
+from askwise.networks.image_pair import ImageNetworks
+from askwise.networks.pair import Networks, silent
 from askwise.tasks import Task
 from askwise.training.loop import Training, frozen
 
@@ -52,13 +52,8 @@ class ImageDime(ImageMethod, Dime):
         return -(-pretrain_epochs // 5)
 
     def networks(self, space: FeatureSpace, task: Task) -> Networks:
-        """A predictor and values on one backbone, or on one each."""
-        trunk = self.trunk(space, self.drop_unknown)
-        predictor = PredictorHead(trunk, task.n_outputs, self.stop_gradient)
-        if self.share_backbone:
-            return trunk.networks(predictor, trunk.value_head(FIRST_VALUE, self.prior_for == "both"))
-        other = self.trunk(space, self.drop_unknown)
-        return SeparateNetworks(ImageNetwork(trunk, predictor), ImageNetwork(other, other.value_head(FIRST_VALUE)))
+        how = self.share_backbone, self.drop_unknown, self.stop_gradient, self.prior_for == "both"
+        return self.heads(space, task, FIRST_VALUE, *how)
 
     def learn(self, policy: DimePolicy, training: Training, task: Task) -> None:
         if self.prior is None or self.prior_for == "both":

@@ -98,6 +98,8 @@ class Reading(MaskedPrediction):
 class Imputing(RandomDraws):
     """Tell the features of all that is not in a random set of patches: the evidence bound of the model of them."""
 
+    policy: HardAttentionPolicy
+
     def __init__(self, policy: HardAttentionPolicy) -> None:
         self.policy = policy
 

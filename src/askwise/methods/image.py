@@ -11,7 +11,7 @@ from askwise.errors import AskwiseError, shortened
 from askwise.features import FeatureSpace
 from askwise.methods.base import pick_device, with_settings
 from askwise.methods.image_inputs import ImageInputs
-from askwise.networks.backbones import TimmBackbone, TokenBackbone, build_backbone
+from askwise.networks.backbones import CNN_WIDTHS, TimmBackbone, TokenBackbone, build_backbone
 from askwise.networks.image_pair import (
     DroppingTrunk,
     ImageNetwork,
@@ -19,17 +19,17 @@ from askwise.networks.image_pair import (
     Summary,
     Trunk,
 )
-from askwise.networks.pair import Networks, SharedNetworks
+from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
 from askwise.patches import PatchSpace
 from askwise.tasks import Task
-
-# Of our own convolutions: a CPU takes hours for what a GPU does in a minute.
-WIDTHS = {"cpu": 128, "cuda": 256}
 
 
 @with_settings
 class ImageMethod(ImageInputs):
     """A method that sees images through a backbone."""
+
+    # A prior is looked at once an update; on a CPU widths and precision are others.
+    revision = 2
 
     backbone: str | TimmBackbone | nn.Module = "small-cnn"
 
@@ -37,7 +37,7 @@ class ImageMethod(ImageInputs):
         """Pixels through a backbone; unknown patches are left out where it can, and is asked to."""
         assert isinstance(space, PatchSpace)
         layout = space.layout
-        sizes = self.width, self.layers
+        sizes = self.backbone_width, self.layers
         backbone = build_backbone(self.backbone, layout, *sizes)
         prior = build_backbone(self.backbone, layout, *sizes) if layout.sketch else None
         pixels = self.pixels(layout)
@@ -51,17 +51,17 @@ class ImageMethod(ImageInputs):
         return DroppingTrunk(pixels, backbone, prior)
 
     @property
-    def width(self) -> int | None:
-        """Of a backbone of our own; where none is given, one that the device can train in time."""
+    def backbone_width(self) -> int | None:
+        """Of one of our own; where none is given, one that the device can train in time."""
         if self.hidden is not None or self.backbone != "small-cnn":
             return self.hidden
-        return WIDTHS[pick_device(self.device).type]
+        return CNN_WIDTHS[pick_device(self.device).type]
 
     def plain_settings(self) -> dict[str, Any]:
         """With what else may be another on another machine: the width, and the numbers that pixels are normalised by,
         which timm knows for each name."""
         mean, std = self.normalisation()
-        return super().plain_settings() | {"hidden": self.width, "mean": list(mean), "std": list(std)}
+        return super().plain_settings() | {"hidden": self.backbone_width, "mean": list(mean), "std": list(std)}
 
     def normalisation(self) -> tuple[Sequence[float], Sequence[float]]:
         """Those of the images that a pretrained backbone learnt from, unless others are given."""
@@ -80,10 +80,27 @@ class ImageMethod(ImageInputs):
 
         On one backbone in any case, which most of the work is in: with `share_trunk` scores have its summary too.
         """
-        trunk = self.trunk(space)
-        if share_trunk:
-            summary = Summary(trunk)
-            return SharedNetworks(
-                summary, nn.Linear(summary.width, task.n_outputs), nn.Linear(summary.width, space.n_groups)
-            )
-        return trunk.networks(PredictorHead(trunk, task.n_outputs, stop_gradient=False), trunk.value_head(0.0))
+        if not share_trunk:
+            return self.heads(space, task)
+        summary = Summary(self.trunk(space))
+        return SharedNetworks(
+            summary, nn.Linear(summary.width, task.n_outputs), nn.Linear(summary.width, space.n_groups)
+        )
+
+    def heads(
+        self,
+        space: FeatureSpace,
+        task: Task,
+        first_value: float = 0.0,
+        share_backbone: bool = True,
+        drop_unknown: bool = False,
+        stop_gradient: bool = False,
+        prior_for_values: bool = True,
+    ) -> Networks:
+        """A predictor and a value for each patch, on one backbone or on one each."""
+        trunk = self.trunk(space, drop_unknown)
+        predictor = PredictorHead(trunk, task.n_outputs, stop_gradient)
+        if share_backbone:
+            return trunk.networks(predictor, trunk.value_head(first_value, prior_for_values))
+        other = self.trunk(space, drop_unknown)
+        return SeparateNetworks(ImageNetwork(trunk, predictor), ImageNetwork(other, other.value_head(first_value)))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from askwise.features import FeatureSpace
 from askwise.methods.argmax_direct import ArgmaxDirect
 from askwise.methods.base import ClassifierMethod, with_settings
 from askwise.methods.concrete_autoencoder import ConcreteAutoencoder
 from askwise.methods.image import ImageMethod
 from askwise.methods.random_order import AllFeatures, RandomOrder
+from askwise.networks.pair import Networks
+from askwise.tasks import Task
 
 
 @with_settings
@@ -18,9 +21,14 @@ class ArgmaxDirectImageClassifier(ClassifierMethod, ImageMethod, ArgmaxDirect):
 
     registry_name = "argmax-direct-image-classifier"
     # One backbone for both networks.
-    revision = 2
+    revision = 3
 
     learn_from: int | None = 4
+    share_backbone: bool = True
+
+    def pair(self, space: FeatureSpace, task: Task, share_trunk: bool = False) -> Networks:
+        assert not share_trunk
+        return self.heads(space, task, share_backbone=self.share_backbone)
 
 
 @with_settings

@@ -36,7 +36,7 @@ from askwise.methods.random_order import (
     RandomOrderRegressor,
 )
 from askwise.model import Model
-from askwise.networks.backbones import TimmBackbone
+from askwise.networks.backbones import CNN_WIDTHS, TimmBackbone
 from askwise.stopping import parse_rule
 from askwise.training.draws import own_draws
 
@@ -158,6 +158,9 @@ def _estimator(
             settings[key] = dict(value["pairs"])
         elif key == "stop" and value is not None:
             settings[key] = _rule(value["rule"])
+        elif key == "hidden" and value is None and settings.get("backbone") == "small-cnn":
+            # Models saved before it was kept are as wide as on a GPU.
+            settings[key] = CNN_WIDTHS["cuda"]
     unused = [m for m in modules if settings.get(m) is not modules[m]]
     if unused:
         raise AskwiseError(f"{path} was not trained with a {unused[0]} of your own; load it without {unused[0]}=")

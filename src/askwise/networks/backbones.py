@@ -22,6 +22,8 @@ from askwise.patches import PatchLayout
 POOLED = 512
 # A name as near as this to one of our own is a slip, not a model of timm.
 SLIP = 0.8
+# Of our own convolutions, where none is given: a CPU takes hours for what a GPU does in a minute.
+CNN_WIDTHS = {"cpu": 128, "cuda": 256}
 
 
 class Features(NamedTuple):
@@ -319,7 +321,7 @@ def _small_vit(layout: PatchLayout, hidden: int | None, layers: int | None) -> n
 
 
 def _small_cnn(layout: PatchLayout, hidden: int | None, layers: int | None) -> nn.Module:
-    return SmallCnn((layout.height, layout.width), hidden or 256, layers or 2)
+    return SmallCnn((layout.height, layout.width), hidden or CNN_WIDTHS["cuda"], layers or 2)
 
 
 # (layout, width, depth) -> our own.

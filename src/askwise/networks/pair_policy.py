@@ -54,11 +54,16 @@ class PairPolicy(Policy):
 
     @property
     def first_layers(self) -> list[nn.Linear]:
-        """The networks' first layers, where all that follows is as here; a subclass may do otherwise."""
-        return self.networks.first_layers if type(self).forward is PairPolicy.forward else []
+        """The networks' first layers, where all that follows is as here."""
+        return self.networks.first_layers if self._is_plain else []
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether a call does what it does here; a subclass may do otherwise."""
+        return type(self).forward is PairPolicy.forward
 
     def track(self, rows: Rows) -> Tracker:
-        if self.networks.counts_known or self.networks.prior_network is not None:
+        if self._is_plain and (self.networks.counts_known or self.networks.prior_network is not None):
             return PairTracker(self, rows)
         if not self.first_layers or self.group_inputs is None or not self.group_inputs.pays:
             return super().track(rows)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from askwise.acquisition import Step, walk
-from askwise.features import Rows, rows_at_once
+from askwise.features import Rows
 from askwise.policy import Policy
 from askwise.tasks import Task
 from askwise.training.loop import evaluating, even_batches
@@ -78,7 +78,7 @@ class EpisodeObjective:
         """
         horizon = self.costs.mean() * (self.n_steps + 1)
         total = torch.zeros((), device=rows.x.device)
-        for batch in rows.batches(rows_at_once(rows)):
+        for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
             assert batch.y is not None
             for t, step in enumerate(walk(self.policy, batch, self.costs, self.n_steps + 1)):
                 end = step.spent_next if t < self.n_steps else horizon

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from askwise.acquisition import random_open
-from askwise.features import FeatureSpace, Rows, rows_at_once
+from askwise.features import FeatureSpace, Rows
 from askwise.policy import Policy
 from askwise.tasks import Task
 from askwise.training.draws import own_draws
@@ -64,6 +64,7 @@ class LoseFreeColumns:
 class RandomDraws:
     """The mean of an error of each row in which chance has a part: drawn anew in training, alike in validation."""
 
+    policy: Policy
     validation_draws = 4
 
     def errors(self, rows: Rows) -> Tensor:
@@ -75,7 +76,7 @@ class RandomDraws:
         yield (self.errors(rows) * weight).sum() / weight.sum()
 
     def validate(self, rows: Rows) -> Tensor:
-        batches = rows.batches(rows_at_once(rows))
+        batches = rows.batches(self.policy.space.rows_at_once(rows.x.device))
         with own_draws(rows.x.device, seed=0):
             return torch.cat([self.errors(batch) for batch in batches for _ in range(self.validation_draws)]).mean()
 
@@ -110,7 +111,7 @@ class MaskedPrediction:
         assert rows.y is not None
         total = torch.zeros((), device=rows.x.device)
         with own_draws(rows.x.device, seed=0):
-            for batch in rows.batches(rows_at_once(rows)):
+            for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
                 assert batch.y is not None
                 for _ in range(self.validation_masks):
                     mask = self.policy.mask(self.draw(batch.available), batch.present)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from askwise.acquisition import explore, propose, walk
 from askwise.arrays import any_in_row
-from askwise.features import Rows, rows_at_once
+from askwise.features import Rows
 from askwise.networks.pair_policy import PairPolicy
 from askwise.policy import Belief, Policy
 from askwise.stopping import Budget
@@ -175,7 +175,7 @@ class QLearning(nn.Module):
         if self.rule is None:
             return EpisodeObjective(self.policy, self.task, self.costs, self.n_steps).validate(rows)
         total = torch.zeros((), device=rows.x.device)
-        for batch in rows.batches(rows_at_once(rows)):
+        for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
             assert batch.y is not None
             *_, last = walk(self.policy, batch, self.costs, self.n_steps + 1, self.rule)
             total += self.task.loss(last.belief.outputs, batch.y).sum()

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from askwise.acquisition import walk
-from askwise.features import Rows, evenly, rows_at_once
+from askwise.features import Rows, evenly
 from askwise.policy import Policy
 from askwise.training.draws import own_draws
 from askwise.training.objectives import random_known
@@ -52,7 +52,7 @@ def fit_temperature(policy: Policy, rows: Rows, costs: Tensor, n_steps: int, sta
     """
     some = rows.take(evenly(len(rows), MOST_ROWS).to(rows.x.device))
     found, answers = [], []
-    for batch in some.batches(rows_at_once(some)):
+    for batch in some.batches(policy.space.rows_at_once(some.x.device)):
         assert batch.y is not None
         found += list(states(policy, batch, costs, n_steps + 1))
         answers.append(batch.y.repeat(n_steps + 1))

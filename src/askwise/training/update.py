@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from askwise.features import Rows
 
-# Of a network on images, for bfloat16 to pay on a CPU.
+# Of a network with convolutions, for bfloat16 to pay on a CPU.
 FEWEST_WEIGHTS = 300_000
 
 
@@ -146,14 +146,14 @@ def cosine(progress: Tensor) -> Tensor:
 
 
 def reduced_pays(policy: nn.Module, device: torch.device) -> bool:
-    """Whether products are faster in bfloat16: on a GPU, and of large networks on images on a CPU that has them.
+    """Whether products are faster in bfloat16: on a GPU, and on a CPU that has them, of large convolutions.
 
     What small ones gain in their products they lose in rounding their inputs (benchmarks/image_cpu.py).
     """
     if device.type != "cpu":
         return True
-    on_images = any(isinstance(part, nn.Conv2d) for part in policy.modules())
-    return on_images and sum(p.numel() for p in policy.parameters()) >= FEWEST_WEIGHTS and cpu_has_bfloat16()
+    convolves = any(isinstance(part, nn.Conv2d) for part in policy.modules())
+    return convolves and sum(p.numel() for p in policy.parameters()) >= FEWEST_WEIGHTS and cpu_has_bfloat16()
 
 
 def cpu_has_bfloat16() -> bool:
