@@ -15,9 +15,10 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 import askwise
-from askwise import AskwiseError, DimeClassifier
+from askwise import AskwiseError, DimeClassifier, DimeImageClassifier, sketch
 from askwise.acquisition import price
 from askwise.data.table import WIDEST, Schema
+from pictures import FAST_IMAGES, make_images
 
 ONCE = {"hidden": 8, "pretrain_epochs": 1, "epochs": 1, "random_state": 0}
 
@@ -110,6 +111,36 @@ def test_metadata_hold_the_schema_and_the_labels(exported):
     assert float(facts["widest"]) == WIDEST
     labels = estimator.classes_.tolist() if hasattr(estimator, "classes_") else None
     assert json.loads(facts.get("labels", "null")) == labels
+
+
+@pytest.mark.parametrize(("channels", "prior"), [(3, "sketch"), (1, None)])
+def test_metadata_of_images_are_enough_to_fill_a_row(tmp_path, channels, prior):
+    """With height and width that differ: the order of both is told."""
+    X, y = make_images(60)
+    X = X[:, :12, :, :channels]
+    m = DimeImageClassifier(**{**FAST_IMAGES, "epochs": 1, "pretrain_epochs": 1, "prior": prior}).fit(X, y)
+    m.export_onnx(tmp_path / "model.onnx")
+    graph = opened(tmp_path / "model.onnx")
+    facts = graph.get_modelmeta().custom_metadata_map
+    encoding, costs = json.loads(facts["encoding"]), json.loads(facts["schema"])["costs"]
+    assert "widest" not in facts
+    assert (encoding["layout"], encoding["shape"]) == (["channels", "height", "width"], [channels, 12, 16])
+    assert encoding["questions"] == list(m.model_.schema.space.names)
+    assert all(words in encoding["x"] for words in ("12 rows x 16 columns", "0 to 255 as float32, not normalised"))
+    x = np.zeros(graph.get_inputs()[0].shape[1:], np.float32)
+    x[: np.prod(encoding["shape"])] = X[0].transpose(2, 0, 1).ravel()
+    if prior is not None:
+        assert encoding["sketch"]["shape"] == [12, 16]
+        assert encoding["mask"][-1] == "sketch"
+        assert "sketch" in encoding["x"]
+        x[encoding["sketch"]["start"] :] = sketch(X[0]).ravel()
+    mask = np.ones((1, len(encoding["mask"])), bool)
+    given = {"x": x[None], "mask": mask, "costs": np.array(costs, np.float32)}
+    np.testing.assert_allclose(graph.run(None, given)[0], m.predict_proba(X[:1]), atol=1e-4)
+    mask[0, : len(encoding["questions"])] = False
+    session = m.session(known={"sketch": sketch(X[0])} if prior else None)
+    proba = list(session.prediction.proba.values())
+    np.testing.assert_allclose(graph.run(None, given)[0], [proba], atol=1e-4)
 
 
 def test_export_writes_one_file_that_names_no_file_of_this_machine(exported):

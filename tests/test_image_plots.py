@@ -9,8 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-from askwise import AskwiseError, Budget, Confidence, DimeImageClassifier, RandomOrderImageClassifier
+from askwise import (
+    AskwiseError,
+    AverageCost,
+    Budget,
+    Confidence,
+    DimeImageClassifier,
+    Penalty,
+    RandomOrderImageClassifier,
+)
 from askwise.image_cases import image_case, mean_image
 from askwise.image_plots import LINES, case_picture, draw_case, examples_picture, selection_map, selection_picture
 from askwise.replies import WHY
@@ -41,6 +50,16 @@ def holed(new_images):
 def drawn(figure: Figure) -> Figure:
     figure.canvas.draw()
     return figure
+
+
+def assert_within(figure: Figure, words: list[Text]) -> None:
+    """No words are cut off at an edge."""
+    figure.draw_without_rendering()
+    for word in (word for word in words if word.get_text()):
+        box = word.get_window_extent()
+        assert box.x0 >= 0, word
+        assert box.x1 <= figure.bbox.x1, word
+        assert box.y0 >= 0, word
 
 
 def texts(figure: Figure) -> list[str]:
@@ -100,6 +119,13 @@ def test_a_case_picture_tells_the_answer_the_truth_and_why_it_stopped(colours, n
     assert any(re.fullmatch(rf"{other} \(true\): \d+%", text) for text in wrong)
 
 
+def test_the_rule_is_named_as_it_was_given_in_short_numbers(colours, new_images):
+    row = colours.encode(new_images[0][:1])
+    rule = image_case(colours.model_, row, AverageCost(1)).rule
+    assert re.fullmatch(r"average-cost=1 \(penalty [\d.]{1,7}\)", rule)
+    assert image_case(colours.model_, row, Budget(2.25) | Penalty(0.0947217832401)).rule == "budget=2.25|penalty=0.0947"
+
+
 def test_where_every_patch_was_seen_no_grey_is_spoken_of_and_the_reason_is_in_words(colours, new_images):
     words = texts(drawn(case_picture(colours, new_images[0][0], Budget(16))))
     assert not any("grey" in text for text in words)
@@ -152,6 +178,13 @@ def test_a_sketch_is_told_to_the_session_and_drawn_where_nothing_was_asked(new_i
         lines[case.layout.window(patch)] = False
     assert lines.any()
     assert np.unique(np.asarray(ax.images[0].get_array())[lines]).tolist() == [LINES]
+    half = {"image": case.image[:, :8], "sketch": case.sketch[:, :8], "absent": np.zeros(8, bool), "asked": ()}
+    half |= {"layout": replace(case.layout, width=8), "values": case.values[:1, :, :2], "answers": case.answers[:1]}
+    narrow = draw_case(replace(case, **half), name="a" * 50)
+    for figure in (draw_case(case), narrow, examples_picture(model, images, stop=Budget(1), n=1)):
+        words = [*figure.axes[0].findobj(Text), figure._suptitle]
+        assert any("a sketch" in word.get_text().replace("\n", " ") for word in words)
+        assert_within(figure, words)
 
 
 def test_nothing_asked_is_a_picture_too(colours, new_images):

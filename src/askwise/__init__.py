@@ -7,6 +7,7 @@ from askwise.errors import AskwiseError, AskwiseWarning, BundleError
 
 if TYPE_CHECKING:
     from askwise.data.image_files import Images, read_images
+    from askwise.data.sketches import sketch
     from askwise.methods.argmax_direct import ArgmaxDirectClassifier, ArgmaxDirectRegressor
     from askwise.methods.cmicot import CmicotClassifier
     from askwise.methods.concrete_autoencoder import ConcreteAutoencoderClassifier, ConcreteAutoencoderRegressor
@@ -66,6 +67,7 @@ _LAZY = {
     "TimmBackbone": "networks.backbones",
     "Images": "data.image_files",
     "read_images": "data.image_files",
+    "sketch": "data.sketches",
     "Session": "session",
     "AverageCost": "stopping",
     "Budget": "stopping",
@@ -130,4 +132,5 @@ __all__ = [
     "__version__",
     "load",
     "read_images",
+    "sketch",
 ]

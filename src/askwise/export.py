@@ -85,8 +85,12 @@ def _facts(model: Model) -> dict[str, str]:
         "askwise_version": __version__,
         "kind": model.task.kind,
         "schema": _json(model.schema.to_dict()),
-        "widest": str(WIDEST),
     }
+    space = model.schema.space
+    if isinstance(space, PatchSpace):
+        facts["encoding"] = _json(space.layout.encoding())
+    else:
+        facts["widest"] = str(WIDEST)
     if isinstance(model.task, Classification):
         facts["labels"] = _json(model.task.labels)
     return facts

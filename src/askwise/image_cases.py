@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,12 @@ from askwise.features import Rows
 from askwise.model import Acquisition, Costs, Model
 from askwise.patches import SKETCH, PatchLayout
 from askwise.session import Session
+from askwise.stopping import least_value
 from askwise.tasks import Classification
 
 Array = np.ndarray[Any, Any]
+
+LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e[-+]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ class ImageCase(AskedImage):
 
     After 0, 1, ... patches: values (moments, rows, columns), the estimate for each open patch and NaN for the others;
     answers (moments, labels), or (moments, 1) where a number is predicted. unit: that of the values, empty where they
-    are only an order. rule: as it was given, empty where there was none; reason: that of the session.
+    are only an order. rule: as it was given, in short numbers, with the penalty that it comes to; empty where there was
+    none. reason: that of the session.
     """
 
     values: Array
@@ -82,7 +87,8 @@ def asked_image(model: Model, row: Rows, asked: Sequence[str] = ()) -> AskedImag
 def image_case(model: Model, row: Rows, stop: StoppingRule | None, costs: Costs = None) -> ImageCase:
     """What a session asks of one encoded image until the rule stops it; without a rule, every patch."""
     schema, start = image_schema(model), asked_image(model, row)
-    session = Session(model, stop, costs, None if start.sketch is None else {SKETCH: start.sketch})
+    rule = model.rule(stop, model.costs(costs))
+    session = Session(model, rule, costs, None if start.sketch is None else {SKETCH: start.sketch})
     for patch in np.flatnonzero(start.absent):
         session.decline(schema.space.names[patch])
     values, answers = [_values(session, schema)], [_answer(session)]
@@ -98,17 +104,25 @@ def image_case(model: Model, row: Rows, stop: StoppingRule | None, costs: Costs 
         answers=np.stack(answers),
         labels=labels_of(model),
         spent=session.spent,
-        rule=_rule_text(stop),
+        rule=_rule_text(stop, rule),
         reason=session.reason or "",
         unit=unit if model.policy.is_information else "",
     )
 
 
-def _rule_text(rule: StoppingRule | None) -> str:
-    """A rule as people write it; one of their own that has no text is called by its name."""
-    if rule is None:
+def _rule_text(given: StoppingRule | None, run: StoppingRule | None) -> str:
+    """A rule as people write it, and the penalty that is run where they wrote none."""
+    if given is None:
         return ""
-    return rule_name(rule) if type(rule).__str__ is object.__str__ else str(rule)
+    # A rule of their own that has no text is called by its name.
+    text = rule_name(given) if type(given).__str__ is object.__str__ else str(given)
+    short = LONG_NUMBER.sub(lambda found: _short(float(found[0])), text)
+    penalty = least_value(run)
+    return short if penalty is None or penalty == least_value(given) else f"{short} (penalty {_short(penalty)})"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if 100 <= value < np.inf else f"{value:.3g}"
 
 
 def _values(session: Session, schema: ImageSchema) -> Array:

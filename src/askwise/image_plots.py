@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ SKETCHED = "lines: a sketch, known from the start"
 SHOWS, COVER, LINES = 0.3, 205, 90
 # Sizes of numbers in points: below the first nobody reads them.
 SMALLEST, LARGEST = 4.5, 10.0
+# The width of a letter, in the size of its font, where a few are wide; letters in a line below a panel, at most.
+LETTER, LONGEST_LINE = 0.56, 60
 
 
 def case_picture(
@@ -104,15 +107,15 @@ def examples_picture(
 def draw_case(case: ImageCase, truth: Any = None, name: str = "") -> Figure:
     """The picture of a case from its numbers; truth: a label as the model writes it, or a number."""
     width = 4.7 * float(np.clip(case.layout.width / case.layout.height, 0.5, 1))
-    figure = new_figure(width + 5.9, 4.9)
+    words = _legend([case]) + ["crossed: can't be had"] * bool(case.absent.any())
+    below = "\n".join(_fitting(line, 0.85 * width, 9) for line in (*words, end_of(name)) if line)
+    figure = new_figure(width + 5.9, 4.9 + 0.15 * max(0, below.count("\n") - 2))
     grid = figure.add_gridspec(2, 2, width_ratios=[width, 6])
     ax = figure.add_subplot(grid[:, 0])
     draw_patches(ax, case, 3.9)
     ax.set_anchor("NW")
     _panel_title(ax, "What was asked, in this order")
-    words = _legend([case]) + ["crossed: can't be had"] * bool(case.absent.any())
-    below = ["; ".join(words), end_of(name)]
-    ax.set_xlabel("\n".join(filter(None, below)), fontsize=9, color=SOFT)
+    ax.set_xlabel(below, fontsize=9, color=SOFT, loc="left")
     _draw_values(figure, grid[0, 1], case)
     _draw_answers(figure.add_subplot(grid[1, 1]), case, truth)
     n = len(case.asked)
@@ -127,6 +130,11 @@ def _legend(asked: Sequence[AskedImage]) -> list[str]:
     """What the pale parts of images are, where they have any."""
     pale = [one for one in asked if len(one.asked) + int(one.absent.sum()) < one.layout.n_patches]
     return [GREY] * bool(pale) + [SKETCHED] * any(one.sketch is not None for one in pale)
+
+
+def _fitting(words: str, inches: float, size: float) -> str:
+    """Words on as many lines as it takes to stay within a width; the layout of a figure would let them be cut off."""
+    return textwrap.fill(words, max(8, int(72 * inches / (LETTER * size))), break_on_hyphens=False)
 
 
 def end_of(name: str, longest: int = 40) -> str:
@@ -259,7 +267,8 @@ def _draw_answers(ax: Axes, case: ImageCase, truth: Any) -> None:
             ax.axhline(float(truth), color=ORANGE, linewidth=1.4, linestyle="--")
             words = "prediction (dashed: true)"
     why = in_words(case.reason)
-    stopped = f"stopped by {plain(case.rule)}: {why}" if case.rule else f"stopped: {why}"
+    by = f"stopped by {plain(case.rule, LONGEST_LINE - 12)}:" if case.rule else "stopped:"
+    stopped = f"{by} {why}" if len(f"{by} {why}") <= LONGEST_LINE else f"{by}\n{why}"
     panel_words(ax, "", f"patches asked\n{stopped}", words, size=10)
     ax.axvline(len(case.asked), color=SOFT, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
     ax.set_xlim(-0.02 * len(case.asked), max(1, 1.02 * len(case.asked)))
@@ -325,11 +334,14 @@ def draw_examples(
     layout, labels = image_schema(model).layout, labels_of(model)
     columns, side = len(which) if len(which) <= 4 else 3, 2.9
     n_lines = -(-len(which) // columns)
-    figure = new_figure(side * columns + 0.2, (side * layout.height / layout.width + 0.6) * n_lines + 0.4)
+    width = side * columns + 0.2
     found = acquired.prediction if acquired.proba is None else acquired.proba
     assert found is not None
     answers = found.reshape(len(rows), -1)
     shown = [asked_image(model, rows.take(slice(i, i + 1)), acquired.order[i]) for i in which]
+    title = _fitting("; ".join(["Patches asked, in this order", *_legend(shown)]), width, 10)
+    above = 0.2 + 0.2 * len(title.splitlines())
+    figure = new_figure(width, (side * layout.height / layout.width + 0.6) * n_lines + above)
     for place, i in enumerate(which):
         ax = figure.add_subplot(n_lines, columns, place + 1)
         draw_patches(ax, shown[place], side)
@@ -337,6 +349,5 @@ def draw_examples(
         ax.set_title(said, loc="left", fontsize=10, fontweight="bold", color=colour, pad=4)
         below = f"row {i}" if names is None else end_of(names[i])
         ax.set_xlabel(f"{acquired.n_asked[i]} of {layout.n_patches} patches\n{below}", fontsize=9, color=SOFT)
-    words = ["Patches asked, in this order", *_legend(shown)]
-    figure.suptitle("; ".join(words), x=0.004, ha="left", fontsize=10, color=SOFT)
+    figure.suptitle(title, x=0.004, ha="left", fontsize=10, color=SOFT)
     return figure

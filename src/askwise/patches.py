@@ -65,6 +65,27 @@ class PatchLayout:
         p = self.patch
         return slice(row * p, (row + 1) * p), slice(column * p, (column + 1) * p)
 
+    def encoding(self) -> dict[str, Any]:
+        """What the entries of a row are and what a mask is about, for programs that fill them in themselves."""
+        sketch = {"start": self.n_pixels, "shape": [self.height, self.width], "values": [0, 255]}
+        return {
+            "x": self._in_words(),
+            "layout": ["channels", "height", "width"],
+            "shape": [self.channels, self.height, self.width],
+            "range": [0, 255],
+            "questions": list(self.names),
+            "mask": [*self.names, *([SKETCH] if self.sketch else [])],
+            "sketch": sketch if self.sketch else None,
+        }
+
+    def _in_words(self) -> str:
+        colours = "in red, green and blue, one after another" if self.channels == 3 else "in grey"
+        edges = f"then the {self.height} x {self.width} of its sketch, edges 255 and all else 0"
+        return (
+            f"the pixels of an image of {self.height} rows x {self.width} columns {colours}, each row by row, from 0 "
+            f"to 255 as float32, not normalised{f'; {edges}' if self.sketch else ''}"
+        )
+
     def in_order(self, costs: Any) -> Any:
         """Prices as given, or where they are a grid of rows and columns, one after another."""
         prices = np.array(None if isinstance(costs, Mapping) else costs, dtype=object)

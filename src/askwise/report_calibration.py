@@ -215,7 +215,10 @@ def sentences(c: Calibration) -> list[str]:
     numbers, budget, lines = c.summary, number_text(c.budget), []
     if "ece" in numbers:
         most = numbers["ece_if_perfect_high"]
-        verdict = "more than chance explains" if numbers["ece"] > most else "no sign of miscalibration"
+        verdict = "no sign of miscalibration"
+        if numbers["ece"] > most:
+            sure, right = c.at_budget.max(1).mean(), (c.at_budget.argmax(1) == c.truth).mean()
+            verdict = f"more than chance explains; it is {sure:.0%} sure and {right:.0%} right on average"
         lines.append(
             f"Calibration at budget {budget}: ECE {numbers['ece']:.3f}; a perfect model would show "
             f"{numbers['ece_if_perfect']:.3f} on these rows, and up to {most:.3f} by chance: {verdict}."
@@ -262,9 +265,10 @@ def _captions(trust: Trust) -> dict[str, str]:
     captions = {"calibration": at_budget}
     if trust.is_classes:
         captions["calibration"] += (
-            "Below the dashed line the model is surer than it is right. ECE is the mean distance to that line; with "
-            f"{counted(len(trust.first.truth), 'case')} chance alone keeps it above 0, so it is to be compared with "
-            "that of a perfect model that makes these very predictions: its mean, and what it exceeds in 5% of draws."
+            "Below the dashed line the model is surer than it is right, above it less sure. ECE is the mean distance "
+            f"to that line; with {counted(len(trust.first.truth), 'case')} chance alone keeps it above 0, so it is to "
+            "be compared with that of a perfect model that makes these very predictions: its mean, and what it exceeds "
+            "in 5% of draws."
         )
     else:
         captions["calibration"] += "On the dashed line predictions are right on average."

@@ -17,6 +17,7 @@ from PIL import Image
 from askwise import DimeClassifier, DimeImageClassifier, load
 from askwise.cli import show
 from askwise.cli.train import narrowed
+from askwise.plots import new_figure
 from pictures import FAST_IMAGES, TELLING, make_images
 
 SHORT = ["--patch", 4, "--backbone", "small-cnn", "--hidden", 16, "--layers", 1, "--augment", "none"]
@@ -154,11 +155,14 @@ def test_json_tells_every_step_of_an_image(run, folder):
     assert (facts["reason"], facts["spent"]) == ("budget", 2.0)
 
 
-def test_the_way_of_an_image_is_drawn(run, folder):
+def test_the_way_of_an_image_is_drawn_and_the_rule_named_as_it_was_given(run, folder, monkeypatch):
     pytest.importorskip("matplotlib")
-    said = run("ask", "colours.askwise", "--image", an_image(folder), "--stop", "budget=2", "-o", "way.png")
+    figures = []
+    monkeypatch.setattr("askwise.image_plots.new_figure", lambda *size: figures.append(new_figure(*size)) or figures[0])
+    said = run("ask", "colours.askwise", "--image", an_image(folder), "--stop", "average-cost=1", "-o", "way.png")
     assert said.exit_code == 0, said.output
     assert Image.open("way.png").size[0] > 200
+    assert any("stopped by average-cost=1 (penalty 0." in ax.get_xlabel() for ax in figures[0].axes)
 
 
 def test_a_sketch_is_made_from_the_file(run, folder):
@@ -209,8 +213,8 @@ def test_images_of_many_sizes_become_squares_and_that_is_said(run):
     Image.fromarray(np.zeros((20, 30, 3), np.uint8)).save("test/red/odd.png")
     said = run("train", "test", "--patch", 100)
     assert "the images have 2 sizes" in said.stderr
-    assert "224 x 224" in said.stderr
-    assert "a patch of 100 x 100 does not divide them; give --patch 2 or 4 or 7" in said.stderr
+    assert "cut to 16 x 16;" in said.stderr
+    assert "a patch of 100 x 100 does not divide them; give --patch 2 or 4 or 8" in said.stderr
 
 
 def test_a_timm_model_without_timm_is_explained_before_images_are_read():
@@ -276,7 +280,7 @@ def test_better_is_a_lower_loss_or_an_accuracy_beyond_chance():
 def test_how_a_photo_was_cut_is_told(run, folder):
     Image.open(an_image(folder)).resize((48, 32)).save("wide.png")
     arguments = ("ask", "colours.askwise", "--image", "wide.png", "--stop", "budget=1")
-    assert "32 x 48 pixels, scaled and cut to 16 x 16: 33% of it lies outside" in run(*arguments).stdout
+    assert "48 x 32 pixels, scaled and cut to 16 x 16: 33% of it lies outside" in run(*arguments).stdout
     facts = told(run(*arguments, "--json"))
     assert facts["image_size"] == [32, 48]
     assert facts["outside"] == pytest.approx(1 / 3)
@@ -322,7 +326,10 @@ MISTAKES = {
         ["device 'cuda:77'"],
     ),
     "no patch for small images": (TRAIN, ["16 x 16 pixels", "would be the whole image", "--patch 2 or 4 or 8"]),
-    "the usual patch on images that are not large": ((*TRAIN, "--size", 32), ["is for larger ones", "or 8 or 16"]),
+    "the usual patch on images that are not large": (
+        (*TRAIN, "--size", 32),
+        ["is for larger ones; give --patch 2 or 4 or 8\n"],
+    ),
     "a patch that does not divide": ((*TRAIN, "--patch", 5), ["does not divide them; give --patch 2 or 4 or 8"]),
     "a size that nothing divides": ((*TRAIN, "--size", 31, "--patch", 4), ["give --size 32"]),
     "a slip in a backbone": ((*TRAIN, "--backbone", "small-cn"), ["did you mean 'small-cnn'?", "timm"]),

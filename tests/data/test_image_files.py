@@ -124,8 +124,18 @@ def test_images_of_other_sizes_are_scaled_and_cut_around_the_middle(tmp_path):
     write(tmp_path / "b" / "tall.png", wide.transpose(1, 0, 2))
     assert (read_images(tmp_path, size=8).images == 200).all()
     assert read_images(tmp_path, size=(4, 12)).images.shape == (2, 4, 12, 3)
-    with pytest.warns(AskwiseWarning, match=r"2 sizes.*give a size to choose another"):
-        assert read_images(tmp_path).images.shape == (2, 224, 224, 3)
+    with pytest.warns(AskwiseWarning, match=r"2 sizes, as 24 x 8 and 8 x 24 pixels.*size=\) chooses another"):
+        assert read_images(tmp_path).images.shape == (2, 8, 8, 3)
+
+
+@pytest.mark.parametrize(
+    ("sides", "size"), [((40, 50, 9), 32), ((100, 110, 120), 96), ((2000, 900), 224), ((20, 30), 24)]
+)
+def test_images_of_several_sizes_become_squares_of_the_side_that_most_have(tmp_path, sides, size):
+    for i, side in enumerate(sides):
+        write(tmp_path / "ab"[i % 2] / f"{i}.png", picture(height=side, width=side + 3))
+    with pytest.warns(AskwiseWarning, match=f"cut to {size} x {size};"):
+        assert read_images(tmp_path).images.shape == (len(sides), size, size, 3)
 
 
 def test_images_of_one_size_stay_as_they_are(tmp_path):
@@ -225,7 +235,8 @@ def test_a_folder_must_have_images_in_sub_folders(tmp_path):
     [
         ({"file": ["cat/a.png"], "label": [1]}, r"unknown column of .*'path'.*name it with image_column="),
         ({"path": ["cat/a.png"], "lable": [1]}, r"'label'; did you mean 'lable'.*name it with label_column="),
-        ({"path": ["cat/a.png", None], "label": [1, 2]}, r"no path or no label in row 2"),
+        ({"path": ["cat/a.png", None], "label": [1, 2]}, r"'path' of .* is empty in row 2, the first below"),
+        ({"path": ["a.png"] * 3, "label": [None, "b", None]}, r"'label' of .* is empty in rows 1, 3, the first below"),
         (
             {"path": ["cat/a.png", "cat/z.png"], "label": [1, 2]},
             r"names 1 images that are not there.*z\.png",
@@ -310,7 +321,7 @@ def test_an_image_that_is_turned_behind_its_pixels_is_named_where_sizes_differ_b
     exif[0x0112] = 6
     write(tmp_path / "b" / "turned.png", picture(height=8, width=12), exif=exif)
     put_exif_last(tmp_path / "b" / "turned.png")
-    with pytest.raises(AskwiseError, match=r"turned\.png is 12 x 8 pixels as it is to be seen, and others are 8 x 12"):
+    with pytest.raises(AskwiseError, match=r"turned\.png is 8 x 12 pixels as it is to be seen, and others are 12 x 8"):
         read_images(tmp_path)
     assert read_images(tmp_path, size=8).images.shape == (4, 8, 8, 3)
 

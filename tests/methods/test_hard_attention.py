@@ -210,7 +210,7 @@ def test_a_sketch_is_read_before_the_patches():
     X, y = make_images(60)
     model = HardAttentionImageClassifier(prior="sketch", **{**FAST, "epochs": 1}).fit(X, y)
     sketch = sketches(X[:1])[0]
-    nothing, with_sketch = model.session(), model.session(known={"sketch": sketch})
+    nothing, with_sketch = model.session(known={"sketch": None}), model.session(known={"sketch": sketch})
     assert nothing.prediction != with_sketch.prediction
     acquired = model.acquire(X[:1], stop=Budget(1))
     assert acquired.order[0] == [with_sketch.ask().name]

@@ -298,7 +298,7 @@ def test_a_pretrained_model_is_saved_and_loaded_without_its_file(new_images, tmp
 def test_a_sketch_that_is_given_is_used_and_one_that_is_not_is_missed(found, new_images):
     model, (image, *_) = found("a sketch"), new_images[0]
     lines = model.encode(image[None]).x[0, LAYOUT.n_pixels :].reshape(16, 16).numpy()
-    known, unknown = model.session(known={"sketch": lines}), model.session()
+    known, unknown = model.session(known={"sketch": lines}), model.session(known={"sketch": None})
     assert known.prediction != unknown.prediction
     assert "sketch" not in [candidate.name for candidate in known.ranking]
     acquired = model.acquire(image[None], stop=Budget(0))
@@ -371,6 +371,8 @@ def test_settings_that_cannot_be_are_told(settings, said):
     [
         (np.zeros((4, 8)), r"images are an array .*was given shape"),
         (np.zeros((4, 8, 8, 2)), r"was given shape \(4, 8, 8, 2\)"),
+        (np.zeros((4, 3, 8, 8)), r"was given shape \(4, 3, 8, 8\); put them last: images.transpose\(0, 2, 3, 1\)"),
+        (np.zeros((0, 8, 8)), r"none were given, in an array of shape \(0, 8, 8\)"),
         (np.full((4, 8, 8), 200.0), r"fractions from 0 to 1; was given numbers from 200 to 200 as float64"),
         (np.full((4, 8, 8), -1), r"whole numbers from 0 to 255"),
         ([np.zeros((8, 8)), np.zeros((8, 9))], r"images must have one size"),

@@ -121,6 +121,9 @@ def pixels_of(url, shape=(4, 4, 3)):
 
 def test_the_page_looks_where_a_session_looks_and_sends_nothing_else_of_the_photo(person, model, cut):
     one = person().show_photo()
+    expect(one.part("about")).to_contain_text(f"learned from {model.card['rows_trained']} images")
+    expect(one.part("rule")).to_contain_text(f"on {model.card['rows_validated']} images held out")
+    expect(one.part("question")).not_to_contain_text("lies outside")
     session = Session(model, parse_rule(one.state["stop"]))
     while (question := session.ask()) is not None:
         assert one.asked == question.name
@@ -137,9 +140,16 @@ def test_the_page_looks_where_a_session_looks_and_sends_nothing_else_of_the_phot
     assert {len(value) > 600 for body in one.sent for value in body["answers"].values()} <= {False}
 
 
-def test_the_map_and_the_patches_have_the_values_of_the_reply(person, model):
+def test_the_map_and_the_patches_have_the_values_of_the_reply_in_the_colours_of_the_first_step(person, model):
     one = person().show_photo()
+    values = [candidate.value_per_cost for candidate in Session(model).ranking]
+    # Where all are alike, none is dark.
+    top = max(values) * (2 if max(values) <= 2 * min(values) else 1)
+    ticks = one.page.locator(".scale span")
+    scale = ticks.all_inner_texts()
+    assert list(map(float, scale)) == pytest.approx([0, top / 4, top], rel=0.01)
     one.ask_everything().look()
+    assert ticks.all_inner_texts() == scale
     first = one.said[0]
     ranking = Session.from_answers(model, {first: PHOTOS[0][model.schema.layout.window(6)]}).ranking
     assert first == "r2c3"
@@ -147,7 +157,7 @@ def test_the_map_and_the_patches_have_the_values_of_the_reply(person, model):
     titles = dict(title.split(": ") for title in shown)
     assert {n: float(v) for n, v in titles.items()} == {c.name: pytest.approx(c.value_per_cost, 0.01) for c in ranking}
     heats = one.page.locator(".spot.open").evaluate_all("all => all.map((one) => one.style.getPropertyValue('--heat'))")
-    assert max(map(float, heats)) == 1
+    assert max(map(float, heats)) == pytest.approx((ranking[0].value_per_cost / top) ** 0.5, abs=0.01)
     row, column = ranking[0].name[1:].split("c")
     label = f"row {row}, column {column}, open, value {titles[ranking[0].name]}, the next"
     expect(one.cell(ranking[0].name)).to_have_attribute("aria-label", label)
@@ -322,6 +332,7 @@ def test_photos_of_other_sizes_are_cut_around_the_middle_and_other_files_are_ref
     wide = np.repeat(np.repeat(PHOTOS[0], 10, 0), 10, 1)
     wide = np.concatenate([np.zeros_like(wide[:, :80]), wide, np.zeros_like(wide[:, :80])], 1)
     one.show_photo(wide, name="wide.png").look()
+    expect(one.part("question")).to_contain_text("50 % of the photo lies outside: it is cut to 16 x 16 pixels")
     expect(one.part("question").get_by_role("alert")).to_have_count(0)
     got = pixels_of(one.state["said"][0]["values"]["r2c3"]).astype(int)
     assert np.abs(got[1:3, 1:3] - PHOTOS[0][5:7, 9:11]).max() <= 2

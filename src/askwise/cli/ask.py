@@ -73,7 +73,7 @@ def ask(
             _check_kind(model, pictures.layout_of(estimator) is not None, image, answers, picture)
         opening = f"{model.name}, " + (f"stopping at {stop}" if stop else "until nothing is left")
         if image is not None:
-            ask_image(out, estimator, image, rule, prices, f"{image} by {opening}", picture)
+            ask_image(out, estimator, image, _given(estimator, stop), prices, f"{image} by {opening}", picture)
             return
         with busy(out, "Starting"):
             session = _session(estimator, rule, prices, known)
@@ -96,11 +96,15 @@ def _check_kind(model: Path, has_images: bool, image: Path | None, answers: Path
 
 def _rule(estimator: Any, stop: str | None, costs: dict[str, float] | None) -> StoppingRule | None:
     """The rule to run, with AverageCost looked up in the model's frontier."""
+    model = estimator.model_
+    return model.rule(_given(estimator, stop), model.costs(costs))
+
+
+def _given(estimator: Any, stop: str | None) -> StoppingRule | None:
+    """The rule as it was given, or else that of training."""
     from askwise.stopping import parse_rule
 
-    rule = estimator.stop if stop is None else parse_rule(stop)
-    model = estimator.model_
-    return model.rule(rule, model.costs(costs))
+    return estimator.stop if stop is None else parse_rule(stop)
 
 
 def _session(

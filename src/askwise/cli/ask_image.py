@@ -80,8 +80,10 @@ def _brought(file: Path, layout: PatchLayout) -> tuple[tuple[int, int], float]:
 
 
 def _fitted(size: tuple[int, int], outside: float, layout: PatchLayout) -> str:
-    cut = f" and cut to {layout.height} x {layout.width}: {outside:.0%} of it lies outside"
-    return f"{size[0]} x {size[1]} pixels, scaled{cut if outside >= CUT else f' to {layout.height} x {layout.width}'}"
+    height, width = size
+    to = f"{layout.width} x {layout.height}"
+    cut = f" and cut to {to}: {outside:.0%} of it lies outside"
+    return f"{width} x {height} pixels, scaled{cut if outside >= CUT else f' to {to}'}"
 
 
 def _facts(prediction: Prediction) -> dict[str, Any]:

@@ -32,7 +32,8 @@ def export(
     """Write a model as one ONNX graph.
 
     It runs wherever onnxruntime does, without askwise: from what is known, the prediction and the value per cost of
-    every question. Its metadata tell how to encode a row. Needs: pip install 'askwise[onnx]'.
+    every question. Its metadata tell how to encode a row of a table, or the pixels of an image. Needs: pip install
+    'askwise[onnx]'.
     """
     with command(as_json, quiet) as out:
         path = output or Path(f"{model.stem}.onnx")

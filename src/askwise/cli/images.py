@@ -38,7 +38,10 @@ Part = Annotated[
     str | None, typer.Option(metavar="NAME", help="Images in an .npz with an array `split`: the part to take.")
 ]
 Size = Annotated[
-    int | None, typer.Option(min=2, metavar="N", help="Images: scale and cut each to N x N pixels; else as they are.")
+    int | None,
+    typer.Option(
+        min=2, metavar="N", help="Images: scale and cut each to N x N pixels; else as they are, if they have one size."
+    ),
 ]
 Patch = Annotated[
     int | None, typer.Option(min=1, metavar="N", help=f"Images: ask for patches of N x N pixels; {USUAL_PATCH} if not.")
@@ -322,10 +325,10 @@ def patch_for(height: int, width: int, given: int | None) -> int:
     allowed = [p for p in divides if p * p < height * width]
     if wanted in allowed and (given is not None or min(height, width) >= SMALLEST_SIDE):
         return wanted
-    which = ", ".join(map(str, [p for p in allowed if p > 1]))
+    which = ", ".join(map(str, [p for p in allowed if p > 1 and p != wanted]))
     near = max(32, round(min(height, width) / 32) * 32)
     hint = f"give --patch {which.replace(', ', ' or ', which.count(', '))}" if which else f"give --size {near}"
     why = "is for larger ones" if given is None and wanted in allowed else "does not divide them"
     if wanted in divides and wanted not in allowed:
         why = "would be the whole image"
-    raise AskwiseError(f"the images have {height} x {width} pixels, and a patch of {wanted} x {wanted} {why}; {hint}")
+    raise AskwiseError(f"the images have {width} x {height} pixels, and a patch of {wanted} x {wanted} {why}; {hint}")

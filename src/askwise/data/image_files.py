@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
 
-from askwise.data.pictures import NoPicture, as_seen, open_picture, shown_size
+from askwise.data.pictures import NoPicture, as_seen, if_colours_first, open_picture, shown_size
 from askwise.errors import AskwiseError, AskwiseWarning, listed, unknown_name
 
 Array = np.ndarray[Any, Any]
@@ -24,8 +24,8 @@ IMAGE_TYPES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif"
 WORTH_WORKERS = 500
 # Of broken pictures, by name.
 MOST_TOLD = 10
-# What an image is cut and scaled to where sizes differ and none is given.
-USUAL_SIZE = 224
+# That images are cut and scaled to where sizes differ and none is given.
+LARGEST_SIZE = 224
 # A side of squares, or height and width.
 Size = int | tuple[int, int]
 
@@ -70,7 +70,8 @@ def read_images(
     turned as their camera says, clear parts white, 16 bits as 8.
 
     size: images are scaled so that the shorter side has it, and cut to a square around the middle, or to (height,
-    width); by default they stay as they are, or where sizes differ become squares of 224, with a warning.
+    width); by default they stay as they are, or where sizes differ become squares, with a warning: of the side that
+    most images have at least, 224 at most.
     """
     path = Path(path)
     if not path.exists():
@@ -127,9 +128,12 @@ def _table(path: Path, image_column: str | None, label_column: str | None) -> tu
         if column not in frame.columns:
             hint = f"; name it with {option}=" if given[option] is None else ""
             raise AskwiseError(f"{unknown_name(f'column of {path}:', column, frame.columns)}{hint}")
-    lost = frame[columns].isna().any(axis=1)
-    if lost.any():
-        raise AskwiseError(f"{path} has no path or no label in row {int(lost.to_numpy().argmax()) + 1}; fill it in")
+    for column in columns:
+        lost = np.flatnonzero(frame[column].isna())
+        if len(lost):
+            some = listed((lost + 1).tolist(), most=5)
+            what = f"row{'s' if len(lost) > 1 else ''} {some}, the first below the header being 1"
+            raise AskwiseError(f"{column!r} of {path} is empty in {what}; fill it in, or drop what has none")
     files = [path.parent / str(name) for name in frame[columns[0]]]
     missing = [file for file in files if not file.is_file()]
     if missing:
@@ -194,8 +198,8 @@ def _check_arrays(path: Path, held: Mapping[str, Array], packed: bool) -> None:
     else:
         shape = held["images"].shape
         fits = len(shape) == 3 or (len(shape) == 4 and shape[3] in (1, 3))
-        first = "" if len(shape) != 4 or shape[1] not in (1, 3) else "; put them last: images.transpose(0, 2, 3, 1)"
-        check(fits and 0 not in shape, "images", f"(n, height, width), or that with 1 or 3 channels last{first}")
+        need = f"(n, height, width), or that with 1 or 3 channels last{if_colours_first(shape)}"
+        check(fits and 0 not in shape, "images", need)
         there = shape[0]
     for name in ("y", "split", "filename"):
         check(name not in held or held[name].shape == (there,), name, f"one for each of the {there} images")
@@ -257,20 +261,24 @@ def _check_readable(found: Sequence[Array | AskwiseError]) -> None:
 
 def _common_size(what: Sequence[Path | bytes], sources: Sequence[str]) -> int | None:
     """None where all have one size already; looking at the headers takes little. Broken ones are told of later."""
-    sizes = set()
+    found = []
     for one, source in zip(what, sources, strict=True):
         with suppress(AskwiseError):
-            sizes.add(shown_size(_opened(one, source)))
+            found.append(shown_size(_opened(one, source)))
+    sizes = set(found)
     if len(sizes) <= 1:
         return None
-    small, large = (f"{height} x {width}" for height, width in (min(sizes), max(sizes)))
+    # What most images have at least, in steps that patches divide.
+    side = min(LARGEST_SIZE, int(np.median([min(one) for one in found])))
+    size = max(8, side // 32 * 32 if side >= 32 else side // 8 * 8)
+    small, large = (f"{width} x {height}" for height, width in (min(sizes), max(sizes)))
     warnings.warn(
-        f"the images have {len(sizes)} sizes, as {small} and {large} pixels: each is scaled and cut to {USUAL_SIZE} x "
-        f"{USUAL_SIZE}; give a size to choose another",
+        f"the images have {len(sizes)} sizes, as {small} and {large} pixels: each is scaled and cut to {size} x "
+        f"{size}; a size (--size, size=) chooses another",
         AskwiseWarning,
         stacklevel=5,
     )
-    return USUAL_SIZE
+    return size
 
 
 def _check_one_size(images: Sequence[Array], sources: Sequence[str]) -> None:
@@ -278,7 +286,7 @@ def _check_one_size(images: Sequence[Array], sources: Sequence[str]) -> None:
     usual = Counter(image.shape for image in images).most_common(1)[0][0]
     odd = next((i for i, image in enumerate(images) if image.shape != usual), None)
     if odd is not None:
-        sizes = [f"{height} x {width}" for height, width, _ in (images[odd].shape, usual)]
+        sizes = [f"{width} x {height}" for height, width, _ in (images[odd].shape, usual)]
         raise AskwiseError(
             f"the image {sources[odd]} is {sizes[0]} pixels as it is to be seen, and others are {sizes[1]}; give a "
             "size, which all are scaled and cut to, or leave it out"

@@ -23,11 +23,12 @@ Array = np.ndarray[Any, Any]
 PIXELS = "pixels"
 # How the data URL of what is a PNG indeed begins.
 OWN = PREFIX + "iVBORw0KGgo"
+DRAW = "askwise.sketch(photo) draws the edges of a photo"
 
 
 @dataclass(frozen=True)
 class PixelColumn(Column):
-    """A patch, or a sketch: an answer is a picture of (height, width, channels).
+    """A patch: an answer is a picture of (height, width, channels).
 
     It may be given as an array, a PIL image, the bytes of an image file or a data URL; it is kept as the data URL of a
     PNG, which JSON holds and nothing is lost in.
@@ -58,6 +59,26 @@ class PixelColumn(Column):
     def is_outside(self, value: Any) -> bool:
         del value
         return False
+
+
+@dataclass(frozen=True)
+class SketchColumn(PixelColumn):
+    """A sketch: white lines on black, as 0 and 255, 0 and 1, or False and True."""
+
+    def pixels(self, value: Any) -> Array:
+        drawn = isinstance(value, np.ndarray) and value.dtype == bool
+        try:
+            found = told_pixels(self.name, value.astype(np.uint8) if drawn else value, self.shape)
+        except AskwiseError as error:
+            raise AskwiseError(f"{error}. {DRAW}") from error
+        white = found.max()
+        # A photo would be taken for edges without a word, and its prediction for one with a sketch.
+        if white not in (0, 1, 255) or ((found != 0) & (found != white)).any():
+            raise AskwiseError(
+                f"{self.name!r} takes the edges of an image in black and white, as 0 and 255, 0 and 1, or False and "
+                f"True; was given a picture of {len(np.unique(found))} shades, up to {white}, as a photo has. {DRAW}"
+            )
+        return (found != 0) * np.uint8(255)
 
 
 @dataclass(frozen=True)
@@ -130,7 +151,7 @@ class ImageSchema(Schema):
         size = (layout.patch, layout.patch, layout.channels)
         columns = [PixelColumn(name, PIXELS, shape=size) for name in layout.names]
         if layout.sketch:
-            columns.append(PixelColumn(SKETCH, PIXELS, shape=(layout.height, layout.width, 1)))
+            columns.append(SketchColumn(SKETCH, PIXELS, shape=(layout.height, layout.width, 1)))
         members = {name: (name,) for name in layout.names}
         free = [SKETCH] if layout.sketch else []
         prices = group_costs(layout.in_order(costs), [*members, *free], members, free)

@@ -77,12 +77,14 @@ def as_images(X: Any) -> Array:
 
 
 def _of_array(images: Array) -> Array:
+    given = images.shape
     if images.ndim == 3:
         images = images[..., None]
     if images.ndim != 4 or images.shape[3] not in (1, 3) or not images.size:
+        what = "none were given, in an array of" if 0 in given[:1] else "was given"
         raise AskwiseError(
-            "images are an array (n, height, width), or (n, height, width, 3) with colours last; was given shape "
-            f"{images.shape}"
+            f"images are an array (n, height, width), or (n, height, width, 3) with colours last; {what} shape {given}"
+            f"{if_colours_first(given)}"
         )
     try:
         return as_pixels(images)
@@ -90,6 +92,11 @@ def _of_array(images: Array) -> Array:
         raise AskwiseError(
             f"pixels are whole numbers from 0 to 255, or fractions from 0 to 1; was given {error}"
         ) from error
+
+
+def if_colours_first(shape: tuple[int, ...]) -> str:
+    """What mends an array whose colours come first, to end a sentence with; nothing for others."""
+    return "; put them last: images.transpose(0, 2, 3, 1)" if len(shape) == 4 and shape[1] in (1, 3) else ""
 
 
 def _stacked(images: Sequence[Array]) -> Array:

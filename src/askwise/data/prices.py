@@ -82,6 +82,7 @@ def _price(name: str, value: object) -> float:
         price = math.nan
     if not math.isfinite(price) or price <= 0:
         raise AskwiseError(
-            f"the cost of {name!r} is {value!r}; a cost must be a number above 0 (put what costs nothing into free)"
+            f"the cost of {name!r} is {value!r}; a cost must be a number above 0, and columns of a table that cost "
+            "nothing go into free"
         )
     return price

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
 
-from askwise.data.pictures import as_data_url, told_pixels
-from askwise.errors import AskwiseError
+from askwise.data.pictures import NoPicture, as_data_url, held, picture, told_pixels
+from askwise.errors import AskwiseError, shortened
 from askwise.patches import PatchLayout
 
 Array = np.ndarray[Any, Any]
@@ -16,6 +16,26 @@ Array = np.ndarray[Any, Any]
 # Fewer pixels are drawn before other processes have started.
 WORTH_WORKERS = 100_000_000
 AT_ONCE = 64
+
+
+def sketch(photo: Any) -> Array:
+    """The edges of a photo as a model with prior="sketch" knows them: (height, width), lines 255 and all else 0.
+
+    photo: an array, a PIL image, the bytes of an image file or a data URL, of the size and with the colours of the
+    images that the model learnt from.
+    """
+    try:
+        pixels = picture(held(photo))
+        if pixels.dtype != np.uint8:
+            raise NoPicture("not known everywhere (NaN)")
+    except NoPicture as error:
+        given = f"an array of {photo.dtype} {photo.shape}" if isinstance(photo, np.ndarray) else shortened(photo)
+        raise AskwiseError(
+            "sketch takes one photo: an array (height, width) or (height, width, 3) of whole numbers from 0 to 255 or "
+            "fractions from 0 to 1, a PIL image, or a PNG, JPEG, WebP, BMP or GIF as its bytes or a data URL; was "
+            f"given {given}, {error}"
+        ) from error
+    return np.asarray(sketches(pixels[None])[0])
 
 
 def sketch_of(layout: PatchLayout, image: Any) -> str:

@@ -349,8 +349,9 @@ class Method(BaseEstimator):
     def export_onnx(self, path: str | Path) -> None:
         """Write one ONNX graph (x, mask, costs) -> (prediction, values), which runs without torch and askwise.
 
-        It takes rows as `encode` gives them, in batches of any size. Its metadata tell how to encode one and name its
-        groups. `values` has every group, also those that are known or can't be had: choose among the open ones.
+        It takes rows as `encode` gives them, as float32, in batches of any size. Its metadata tell how to encode one
+        and name its groups. `values` has every group, also those that are known or can't be had: choose among the open
+        ones.
         """
         check_is_fitted(self, "model_")
         export.write(path, self.model_)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
+from askwise.acquisition import StoppingRule
 from askwise.data.images import ImageSchema
 from askwise.data.pictures import as_images
-from askwise.errors import AskwiseError, listed, shortened
+from askwise.errors import AskwiseError, AskwiseWarning, listed, shortened
 from askwise.features import FeatureSpace
 from askwise.methods.base import with_settings
 from askwise.methods.checks import check_number, check_whole, check_whole_or_none
 from askwise.methods.neural import NeuralMethod
+from askwise.model import Costs
 from askwise.networks.pixels import MEAN, STD, Pixels
 from askwise.patches import SKETCH, PatchLayout, PatchSpace
 from askwise.policy import Policy
+from askwise.session import Session
 from askwise.training.loop import Training
 from askwise.training.update import Plan
 from askwise.training.variation import VARIATIONS, Varied
@@ -84,6 +88,20 @@ class ImageInputs(NeuralMethod):
 
     def plan(self, training: Training, updates: int, epochs: int | None = None) -> Plan:
         return replace(super().plan(training, updates, epochs), warm_up=WARM_UP)
+
+    def session(
+        self, stop: StoppingRule | None = None, known: Mapping[str, Any] | None = None, costs: Costs = None
+    ) -> Session:
+        """A live conversation about one image; `known` gives its sketch, where the model has prior="sketch"."""
+        begun = super().session(stop, known, costs)
+        if SKETCH in begun.model.schema.free and SKETCH not in (known or {}):
+            warnings.warn(
+                "this model learnt with a sketch of each image, and the session begins without one; give known="
+                "{'sketch': askwise.sketch(photo)}, or {'sketch': None} where there is none",
+                AskwiseWarning,
+                stacklevel=2,
+            )
+        return begun
 
     def normalisation(self) -> tuple[Sequence[float], Sequence[float]]:
         """Mean and deviation of each channel, of pixels from 0 to 1."""

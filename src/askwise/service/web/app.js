@@ -4,7 +4,7 @@ import { Refused, Unreachable, hasToken, listModels, readModel, sketchOf, useTok
 import { Conversation } from "./conversation.js";
 import { byId, h } from "./dom.js";
 import { asFile, examplesOf } from "./examples.js";
-import { money, num, sentence, textOf } from "./format.js";
+import { casesOf, money, num, sentence, textOf } from "./format.js";
 import { KnownView } from "./known.js";
 import { decode, write } from "./link.js";
 import { LookView } from "./look.js";
@@ -345,7 +345,7 @@ function drawTitle(facts) {
   byId("title").textContent = what;
   byId("model").value = facts.name;
   const rows = facts.card?.rows_trained;
-  const learned = rows ? ` · learned from ${num(rows)} rows` : "";
+  const learned = rows ? ` · learned from ${num(rows)} ${casesOf(facts)}` : "";
   const print = facts.fingerprint.slice(0, 12);
   const line = `Model ${facts.name} · method ${facts.method}${learned} · fingerprint ${print}`;
   byId("about").replaceChildren(h("p", {}, line));

@@ -51,6 +51,9 @@ export const textOf = (facts) => facts.text || facts.name;
 
 export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
+/** What a model learns from, in words. */
+export const casesOf = (facts) => (facts.image ? "images" : "rows");
+
 export const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
 export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");

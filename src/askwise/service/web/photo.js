@@ -25,11 +25,13 @@ export class Photo {
    * @param {string} name
    * @param {HTMLCanvasElement} canvas at the size of the layout
    * @param {Layout} layout
+   * @param {number} outside the share of the file's picture that was cut off
    */
-  constructor(name, canvas, layout) {
+  constructor(name, canvas, layout, outside) {
     this.name = name;
     this.canvas = canvas;
     this.layout = layout;
+    this.outside = outside;
   }
 
   /** A patch as the data URL of a PNG, in which nothing is lost. */
@@ -60,20 +62,30 @@ export function fileOf(url, name) {
 
 /** Read a file as a photo for a layout. */
 export async function readPhoto(file, layout) {
-  return new Photo(file.name, await readPicture(file, [layout.height, layout.width, layout.channels]), layout);
+  const { height, width, channels } = layout;
+  const picture = await openPicture(file);
+  const scale = Math.max(width / picture.width, height / picture.height);
+  const outside = 1 - (width * height) / (picture.width * picture.height * scale ** 2);
+  return new Photo(file.name, cut(picture, [height, width, channels]), layout, outside);
 }
 
 /**
  * A file as a canvas: scaled so that it covers a shape (height, width, channels), and cut around the middle.
  * @returns {Promise<HTMLCanvasElement>}
  */
-export async function readPicture(file, [height, width, channels]) {
-  let picture;
+export async function readPicture(file, shape) {
+  return cut(await openPicture(file), shape);
+}
+
+async function openPicture(file) {
   try {
-    picture = await createImageBitmap(file);
+    return await createImageBitmap(file);
   } catch {
     throw new Unreadable(`${file.name} can't be read as a picture; give a JPEG, PNG or WebP`);
   }
+}
+
+function cut(picture, [height, width, channels]) {
   const { canvas, pen } = canvasOf(width, height);
   const scale = Math.max(width / picture.width, height / picture.height);
   const [wide, high] = [picture.width * scale, picture.height * scale];

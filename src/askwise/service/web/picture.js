@@ -4,8 +4,24 @@ import { h, newId } from "./dom.js";
 import { num, plural } from "./format.js";
 import { placeOf } from "./photo.js";
 
+/** A smaller share of a photo that is cut off is not told. */
+const CUT = 0.005;
+
 /** Keys that move through the patches: how many rows down, how many columns on. */
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/** The ends of one scale for all steps so far, so that a colour means the same value at each of them. */
+function scaleOf(replies) {
+  const ends = replies.map(({ ranking }) => {
+    const values = ranking.map((candidate) => candidate.value_per_cost);
+    return [Math.min(...values), Math.max(...values)];
+  });
+  const low = Math.min(0, ...ends.map(([least]) => least));
+  const high = Math.max(0, ...ends.map(([, most]) => most));
+  // A map of values much alike, the largest of all, would be dark all over.
+  const isEven = ends.some(([least, most]) => most === high && high <= 2 * least);
+  return [low, isEven ? 2 * high : high];
+}
 
 export class PictureView {
   /**
@@ -41,19 +57,21 @@ export class PictureView {
         role: "grid",
         tabindex: "0",
         "aria-label": "Patches of the photo",
-        "aria-describedby": `${id}-how`,
+        "aria-describedby": `${id}-how ${id}-outside`,
         onkeydown: (event) => this.move(event),
         onclick: (event) => this.click(event),
       },
       ...lines,
     );
     this.caption = h("figcaption", {});
+    this.outside = h("p", { class: "hint", id: `${id}-outside` });
     const shape = { "aspect-ratio": `${width} / ${height}`, "--columns": columns, "--rows": rows };
     return h(
       "figure",
       {},
       this.caption,
       h("div", { class: "frame photo", style: shape }, this.canvas, this.grid),
+      this.outside,
       h("p", { class: "hidden", id: `${id}-how` }, "Arrow keys move through the patches; Enter takes one."),
     );
   }
@@ -66,8 +84,7 @@ export class PictureView {
       spot.dataset.name = name;
       return spot;
     });
-    this.low = h("span", {});
-    this.high = h("span", {});
+    this.ticks = [h("span", {}), h("span", {}), h("span", {})];
     this.ramp = h("div", { class: "ramp" });
     this.below = h("p", { class: "hint" });
     const shape = { "aspect-ratio": `${width} / ${height}`, "--columns": columns, "--rows": rows };
@@ -80,19 +97,20 @@ export class PictureView {
         { class: "frame map", style: shape, "aria-hidden": "true", onclick: (event) => this.click(event) },
         ...this.spots,
       ),
-      h("div", { class: "scale", "aria-hidden": "true" }, this.low, this.ramp, this.high),
+      h("div", { class: "scale", "aria-hidden": "true" }, this.ramp, ...this.ticks),
       this.below,
     );
   }
 
   update(conversation) {
-    const { now, state, photo, shown } = conversation;
+    const { now, state, photo, shown, replies } = conversation;
     const worth = new Map(now.ranking.map((candidate) => [candidate.name, candidate.value_per_cost]));
     const order = new Map(state.said.filter(({ values }) => values !== null).map(({ name }, k) => [name, k + 1]));
     const values = [...worth.values()];
     const penalty = typeof now.penalty === "number" ? now.penalty : null;
-    const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
-    const along = (x) => (high > low ? Math.max(0, Math.min(1, (x - low) / (high - low))) : 0);
+    const [low, high] = scaleOf(replies);
+    // The root: the first answers take most of what is to be known, and in even colours all later maps would be pale.
+    const along = (x) => (high > low ? Math.sqrt(Math.max(0, Math.min(1, (x - low) / (high - low)))) : 0);
     for (const [i, { name }] of this.facts.questions.entries()) {
       const [row, column] = placeOf(name);
       const value = worth.get(name);
@@ -111,14 +129,19 @@ export class PictureView {
     }
     this.caption.textContent = photo ? photo.name : order.size ? "What was looked at" : "No photo yet";
     this.element.classList.toggle("without", !photo);
-    this.low.textContent = num(low);
-    this.high.textContent = num(high);
+    this.outside.textContent = photo?.outside >= CUT ? this.cutWords(photo.outside) : "";
+    for (const [k, tick] of this.ticks.entries()) tick.textContent = num(low + (high - low) * (k / 2) ** 2);
     const isOnRamp = penalty !== null && penalty < high;
     this.ramp.replaceChildren(isOnRamp ? h("div", { class: "line", style: { left: `${100 * along(penalty)}%` } }) : "");
     this.below.textContent = penalty === null ? "" : this.worthIt(values, penalty, isOnRamp);
     if (!this.isAt) this.at = Math.max(0, this.facts.questions.findIndex(({ name }) => name === shown?.name));
     this.mark();
     this.paint(conversation);
+  }
+
+  cutWords(outside) {
+    const { height, width } = this.facts.image;
+    return `${Math.round(100 * outside)}\u00a0% of the photo lies outside: it is cut to ${width} x ${height} pixels`;
   }
 
   worthIt(values, penalty, isOnRamp) {

@@ -1,7 +1,7 @@
 // When to stop: a choice of rules, a slider along what was measured, and what to expect at each point.
 
 import { byId, h, newId } from "./dom.js";
-import { money, num, percent, typedNumber, withHint } from "./format.js";
+import { casesOf, money, num, percent, typedNumber, withHint } from "./format.js";
 import { metricOf, parseRule, pointAt, ruleKinds, ruleText, startPoint } from "./points.js";
 
 const PAUSE = 150;
@@ -176,7 +176,7 @@ export class RuleView {
       h(
         "p",
         { class: "hint" },
-        `Expected, as measured ${rows ? `on ${num(rows)} rows held out` : "on rows held out"}` +
+        `Expected, as measured on ${rows ? `${num(rows)} ` : ""}${casesOf(this.facts)} held out` +
           (exact ? "" : ` at the nearest measured point, ${rule.label.toLowerCase()} ${num(point.value)}`),
       ),
       isSuggested ? h("p", { class: "hint suggested" }, this.suggestion()) : "",
