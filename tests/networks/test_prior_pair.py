@@ -4,9 +4,12 @@ import pytest
 import torch
 
 from askwise import AskwiseError, DimeClassifier
-from askwise.features import FeatureSpace
+from askwise.features import FeatureSpace, Rows
+from askwise.methods.dime import DimePolicy
 from askwise.networks.pair import silent
+from askwise.networks.pair_policy import PairTracker
 from askwise.networks.prior_pair import PriorNetworks
+from askwise.tasks import Classification
 
 # Two groups to ask and a free column of two entries, in the middle.
 SPACE = FeatureSpace(("a", "b"), (1.0, 1.0), (0, -1, 1), (0, 1, 1, 2))
@@ -52,6 +55,38 @@ def test_with_the_stop_a_fresh_prediction_makes_nothing_of_the_prior():
     other = X.clone()
     other[:, 1:3] += 1
     assert torch.equal(networks(X, MASK)[0], networks(other, MASK)[0])
+
+
+def make_policy():
+    torch.manual_seed(0)
+    return DimePolicy(SPACE, Classification((0, 1, 2)), PriorNetworks(SPACE, 3, 8, 2, 0.5, True), "bounded").eval()
+
+
+def test_free_columns_looked_at_once_for_all_states_of_a_row_give_what_they_give_at_each():
+    policy = make_policy()
+    known = torch.tensor([[False, False], [True, False], [True, True]]).repeat_interleave(len(X), 0)
+    x, mask = X.repeat(3, 1), policy.mask(known, MASK.repeat(3, 1).fill_(True))
+    group = torch.arange(len(x)) % 2
+    belief, used = policy.learning(x, mask, group, 3, [(len(x), 2)])
+    plain = policy(x, mask)
+    assert torch.allclose(belief.outputs, plain.outputs, atol=1e-6)
+    assert torch.allclose(used, plain.outputs, atol=1e-6)
+    assert torch.allclose(belief.scores, plain.scores.gather(1, group[:, None]), atol=1e-6)
+
+
+def test_free_columns_looked_at_once_for_a_walk_give_what_they_give_at_each_step():
+    policy = make_policy()
+    present = torch.ones_like(MASK)
+    rows = Rows(X, present, SPACE.available(present))
+    tracker = policy.track(rows)
+    assert isinstance(tracker, PairTracker)
+    known = torch.zeros(len(X), 2, dtype=torch.bool)
+    for group in (0, 1):
+        seen, plain = tracker.belief(known), policy(X, policy.mask(known, present))
+        assert torch.allclose(seen.outputs, plain.outputs, atol=1e-6)
+        assert torch.allclose(seen.scores, plain.scores, atol=1e-6)
+        known[:, group] = True
+        tracker.reveal(torch.full((len(X),), group), torch.ones(len(X), dtype=torch.bool))
 
 
 def test_a_model_learns_from_free_columns_through_their_network(cases, fast):

@@ -52,16 +52,15 @@ class PriorNetworks(Networks):
     def predictor_parts(self) -> list[nn.Module]:
         return [self.predictor] if self.stops_gradient else [self.predictor, self.prior]
 
-    def prior_of(self, x: Tensor, mask: Tensor) -> Tensor | None:
+    def prior_of(self, x: Tensor, mask: Tensor) -> Tensor:
         found: Tensor = self.prior(torch.cat([x, mask.to(x.dtype)], 1)[:, self.free])
         return found
 
     def forward(
         self, x: Tensor, mask: Tensor, scores: bool = True, prior: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        inputs = torch.cat([x, mask.to(x.dtype)], 1)
-        prior = self.prior(inputs[:, self.free]) if prior is None else prior
-        asked = inputs[:, self.asked]
+        prior = self.prior_of(x, mask) if prior is None else prior
+        asked = torch.cat([x, mask.to(x.dtype)], 1)[:, self.asked]
         seen = torch.cat([asked, prior.detach() if self.stops_gradient else prior], 1)
         outputs = self.predictor.onward(self.predictor.first(seen))
         if not scores:
