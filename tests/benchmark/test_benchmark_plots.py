@@ -135,8 +135,6 @@ def test_what_numbers_can_not_tell_is_said():
     assert "2 seeds tell nothing apart" in cautions(made_up({"dime": GOOD[:2], "mrmr": BAD[:2]}))[0]
     (random,) = cautions(made_up({"dime": GOOD, "random-order": NEAR}))
     assert "On clinic, 3 seeds can't tell the best from a random order" in random
-    (flat,) = cautions(made_up({"dime": [[0.3] * 3] * 3, "mrmr": GOOD}))
-    assert "On clinic, dime predicts no better" in flat
     (few,) = cautions(made_up({"dime": GOOD, "mrmr": BAD}).assign(n_test=49.0))
     assert "On clinic, 49 rows are tested on" in few
     assert few in markdown(made_up({"dime": GOOD, "mrmr": BAD}).assign(n_test=49.0))

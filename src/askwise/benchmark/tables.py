@@ -191,14 +191,6 @@ def by_penalties(dataset: pd.DataFrame) -> str:
     return f"Stopping by penalties (average cost): {', '.join(found)} (area over the same costs)." if found else ""
 
 
-def _learnt_nothing(results: pd.DataFrame) -> list[tuple[str, str]]:
-    """Datasets and methods whose score is the same at every budget, of several."""
-    part = with_scores(results[results["rule"] == BUDGET])
-    scores = part.groupby(["dataset", "method", "seed"], sort=False)["score"].agg(["nunique", "count"])
-    flat = ((scores["nunique"] == 1) & (scores["count"] > 1)).groupby(["dataset", "method"], sort=False).all()
-    return [(str(dataset), str(method)) for dataset, method in flat.index[flat] if method not in REFERENCES]
-
-
 def cautions(results: pd.DataFrame) -> list[str]:
     """What the numbers of a comparison can't tell, in sentences."""
     places = standings(results)
@@ -215,11 +207,6 @@ def cautions(results: pd.DataFrame) -> list[str]:
                 f"On {line['dataset']}, {line['seeds']} seeds can't tell the best from a random order; "
                 "more --seeds, or a method is no help there"
             )
-    found += [
-        f"On {dataset}, {method} predicts no better with its largest budget than with its smallest, in any seed: it "
-        "has learnt nothing there; train longer (--epochs)"
-        for dataset, method in _learnt_nothing(results)
-    ]
     tested = results.groupby("dataset", sort=False)["n_test"].min()
     found += [
         f"On {name}, {n:.0f} rows are tested on; with so few, take the numbers with care"
