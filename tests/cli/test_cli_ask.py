@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from askwise import Session, load
+from askwise import Budget, Session, load
 from askwise.stopping import parse_rule
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -51,6 +51,13 @@ def test_json_has_exactly_the_promised_facts(run):
     promised = "question ranking prediction entropy spent stopped reason why answers declined remarks asked"
     assert list(facts) == promised.split()
     assert list(facts["ranking"][0]) == ["name", "value", "cost", "value_per_cost"]
+
+
+def test_the_rule_of_training_stops_where_none_is_given_and_is_named(run):
+    load("heart.askwise").set_params(stop=Budget(1)).save("short.askwise")
+    assert "short.askwise, stopping at budget=1" in run("ask", "short.askwise", typed="").stdout
+    assert "short.askwise, stopping at budget=9" in run("ask", "short.askwise", "--stop", "budget=9", typed="").stdout
+    assert "heart.askwise, until nothing is left" in run("ask", "heart.askwise", typed="").stdout
 
 
 def test_the_end_of_the_input_ends_politely_with_the_state_so_far(run):

@@ -69,11 +69,13 @@ def ask(
             prices = None if costs is None else read_costs(costs)
             known = {} if answers is None else read_mapping(answers, "answers")
             estimator = load(model)
-            rule = _rule(estimator, stop, prices)
+            given = _given(estimator, stop)
+            # With AverageCost looked up in the model's frontier.
+            rule = estimator.model_.rule(given, estimator.model_.costs(prices))
             _check_kind(model, pictures.layout_of(estimator) is not None, image, answers, picture)
-        opening = f"{model.name}, " + (f"stopping at {stop}" if stop else "until nothing is left")
+        opening = f"{model.name}, " + ("until nothing is left" if given is None else f"stopping at {given}")
         if image is not None:
-            ask_image(out, estimator, image, _given(estimator, stop), prices, f"{image} by {opening}", picture)
+            ask_image(out, estimator, image, given, prices, f"{image} by {opening}", picture)
             return
         with busy(out, "Starting"):
             session = _session(estimator, rule, prices, known)
@@ -92,12 +94,6 @@ def _check_kind(model: Path, has_images: bool, image: Path | None, answers: Path
         raise AskwiseError(f"{model} asks for columns of a table, not for patches of an image; leave --image out")
     if not has_images and picture is not None:
         raise AskwiseError("-o draws what was asked of an image; leave it out, or use --json to keep what was said")
-
-
-def _rule(estimator: Any, stop: str | None, costs: dict[str, float] | None) -> StoppingRule | None:
-    """The rule to run, with AverageCost looked up in the model's frontier."""
-    model = estimator.model_
-    return model.rule(_given(estimator, stop), model.costs(costs))
 
 
 def _given(estimator: Any, stop: str | None) -> StoppingRule | None:
