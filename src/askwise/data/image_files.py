@@ -24,7 +24,7 @@ IMAGE_TYPES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif"
 WORTH_WORKERS = 500
 # Of broken pictures, by name.
 MOST_TOLD = 10
-# That images are cut and scaled to where sizes differ and none is given.
+# The most that images are scaled and cut to where sizes differ and none is given.
 LARGEST_SIZE = 224
 # A side of squares, or height and width.
 Size = int | tuple[int, int]
