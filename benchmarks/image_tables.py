@@ -128,8 +128,8 @@ def prior_of(settings: dict[str, Any]) -> tuple[Any, Any, Any]:
 
 def of_step() -> None:
     """What benchmarks/image_step.py has measured."""
-    for name in ("image_step.json", "image_step_50.json"):
-        held = json.loads((RESULTS / name).read_text())
+    for file in ("image_step.json", "image_step_50.json"):
+        held = json.loads((RESULTS / file).read_text())
         rows = [
             [name, f"{v['milliseconds']:.0f} ms", f"{v['times_faster']:.1f}", f"{v['memory_gb']:.1f} GB"]
             for name, v in held["found"].items()

@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -233,38 +233,19 @@ class Method(BaseEstimator):
     @property
     def settings_of_model(self) -> dict[str, Any]:
         """What the model was made with, whatever has been set since, but for what training does not see."""
-        # Without what a subclass works out: it may be another here than where the model was made.
-        later = {name: value for name, value in Method.plain_settings(self).items() if name in LATER}
-        return {name: value for name, value in self.settings_.items() if name not in LATER} | later
+        made_with = {name: value for name, value in self.settings_.items() if name not in LATER}
+        return made_with | self._plain([name for name in LATER if hasattr(self, name)])
 
     def plain_settings(self) -> dict[str, Any]:
         """The constructor's arguments, as JSON can hold them."""
-        settings = {}
-        for name, value in self.get_params(deep=False).items():
-            # Without questions a file is as it was before there were any, and older programs can read it.
-            if name in CIRCUMSTANCES or (name == "questions" and value is None):
-                continue
-            if hasattr(value, "plain"):
-                value = value.plain()
-            elif isinstance(value, torch.nn.Module):
-                value = {"module": type(value).__name__}
-            elif name == "stop" and value is not None:
-                value = {"rule": str(value) if isinstance(value, Rule) else type(value).__name__}
-            elif name == "questions" and isinstance(value, Mapping):
-                value = plain_questions(value)
-            elif isinstance(value, Mapping):
-                # Pairs, since the keys of a JSON object are texts and positions and labels need not be.
-                value = {"pairs": [[k, list(v) if isinstance(v, (tuple, np.ndarray)) else v] for k, v in value.items()]}
-            elif isinstance(value, np.ndarray):
-                value = value.tolist()
-            elif isinstance(value, (pd.Series, tuple)):
-                value = [v.item() if hasattr(v, "item") else v for v in value]
-            elif isinstance(value, np.generic):
-                value = value.item()
-            elif not isinstance(value, (str, int, float, bool, list, type(None))):
-                value = None
-            settings[name] = value
-        return settings
+        return self._plain(self.get_params(deep=False))
+
+    def _plain(self, names: Iterable[str]) -> dict[str, Any]:
+        settings = {name: getattr(self, name) for name in names if name not in CIRCUMSTANCES}
+        # Without questions a file is as it was before there were any, and older programs can read it.
+        return {
+            name: _plain(name, value) for name, value in settings.items() if name != "questions" or value is not None
+        }
 
     def encode(self, X: Any) -> Rows:
         """The inputs as the model's functions take them, after the estimator's checks."""
@@ -457,6 +438,28 @@ def pick_device(device: str) -> torch.device:
     if place.type == "cuda" and not torch.cuda.is_available():
         raise AskwiseError(f"device {device!r} was asked for, and torch sees no GPU; use device='auto' or 'cpu'")
     return place
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A setting as JSON can hold it."""
+    if hasattr(value, "plain"):
+        return value.plain()
+    if isinstance(value, torch.nn.Module):
+        return {"module": type(value).__name__}
+    if name == "stop" and value is not None:
+        return {"rule": str(value) if isinstance(value, Rule) else type(value).__name__}
+    if name == "questions" and isinstance(value, Mapping):
+        return plain_questions(value)
+    if isinstance(value, Mapping):
+        # Pairs, since the keys of a JSON object are texts and positions and labels need not be.
+        return {"pairs": [[k, list(v) if isinstance(v, (tuple, np.ndarray)) else v] for k, v in value.items()]}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (pd.Series, tuple)):
+        return [v.item() if hasattr(v, "item") else v for v in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, (str, int, float, bool, list, type(None))) else None
 
 
 def _digest(*tables: Rows) -> Any:

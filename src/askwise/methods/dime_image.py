@@ -52,8 +52,15 @@ class ImageDime(ImageMethod, Dime):
         return -(-pretrain_epochs // 5)
 
     def networks(self, space: FeatureSpace, task: Task) -> Networks:
-        how = self.share_backbone, self.drop_unknown, self.stop_gradient, self.prior_for == "both"
-        return self.heads(space, task, FIRST_VALUE, *how)
+        return self.heads(
+            space,
+            task,
+            FIRST_VALUE,
+            share_backbone=self.share_backbone,
+            drop_unknown=self.drop_unknown,
+            stop_gradient=self.stop_gradient,
+            prior_for_values=self.prior_for == "both",
+        )
 
     def learn(self, policy: DimePolicy, training: Training, task: Task) -> None:
         if self.prior is None or self.prior_for == "both":

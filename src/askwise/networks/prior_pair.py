@@ -59,8 +59,9 @@ class PriorNetworks(Networks):
     def forward(
         self, x: Tensor, mask: Tensor, scores: bool = True, prior: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        prior = self.prior_of(x, mask) if prior is None else prior
-        asked = torch.cat([x, mask.to(x.dtype)], 1)[:, self.asked]
+        inputs = torch.cat([x, mask.to(x.dtype)], 1)
+        prior = self.prior(inputs[:, self.free]) if prior is None else prior
+        asked = inputs[:, self.asked]
         seen = torch.cat([asked, prior.detach() if self.stops_gradient else prior], 1)
         outputs = self.predictor.onward(self.predictor.first(seen))
         if not scores:

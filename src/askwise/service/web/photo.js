@@ -64,7 +64,7 @@ export function fileOf(url, name) {
 export async function readPhoto(file, layout) {
   const { height, width, channels } = layout;
   const picture = await openPicture(file);
-  const scale = Math.max(width / picture.width, height / picture.height);
+  const scale = covering(picture, height, width);
   const outside = 1 - (width * height) / (picture.width * picture.height * scale ** 2);
   return new Photo(file.name, cut(picture, [height, width, channels]), layout, outside);
 }
@@ -85,9 +85,12 @@ async function openPicture(file) {
   }
 }
 
+/** By how much a picture is scaled to cover a size. */
+const covering = (picture, height, width) => Math.max(width / picture.width, height / picture.height);
+
 function cut(picture, [height, width, channels]) {
   const { canvas, pen } = canvasOf(width, height);
-  const scale = Math.max(width / picture.width, height / picture.height);
+  const scale = covering(picture, height, width);
   const [wide, high] = [picture.width * scale, picture.height * scale];
   // Where a picture is transparent, it is white.
   pen.fillStyle = "#fff";
