@@ -19,19 +19,23 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from askwise import Budget, DimeClassifier, DimeRegressor
-from askwise.acquisition import walk
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification, Task, entropy
+from askwise.core.walk import walk
 from askwise.data.synthetic import DISTRIBUTIONS
-from askwise.evaluation import expected_calibration_error
-from askwise.features import FeatureSpace, Rows
-from askwise.methods.dime import Dime, DimePolicy, JointObjective, ValueWarmUp
+from askwise.evaluation.known_truth import compare
+from askwise.evaluation.metrics import expected_calibration_error
+from askwise.methods.dime.base import Dime
+from askwise.methods.dime.objectives import JointObjective, ValueWarmUp
+from askwise.methods.dime.policy import DimePolicy
 from askwise.networks.dropout import set_dropout
-from askwise.policy import Belief, Policy
-from askwise.tasks import Classification, Task, entropy
 from askwise.training.loop import Training, evaluating, frozen, threads
 from askwise.training.objectives import random_step
 from askwise.training.schedule import FEWEST_EPOCHS, patience_for
 from askwise.training.update import Objective, Plan
-from askwise.verification import compare
 from common import Table, cpu_seconds, write_results
 
 DATA = ("digits", "cube:750", "cube:800", "network:1000", "tests:1000", "gaussian:1000", "heart", "breast", "diabetes")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from askwise.benchmark.tables import AVERAGE, BUDGET, ceilings, standings
+from askwise.studies.compare.tables import AVERAGE, BUDGET, ceilings, standings
 from common import Table
 
 FIGURES = {"train_cpu_seconds": "CPU seconds to train", "microseconds_per_row": "microseconds to ask a row"}

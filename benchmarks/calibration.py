@@ -9,8 +9,8 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold
 
 from askwise import Budget, DimeClassifier
-from askwise.calibration import perfect_ece
-from askwise.evaluation import expected_calibration_error
+from askwise.evaluation.calibration import perfect_ece
+from askwise.evaluation.metrics import expected_calibration_error
 from common import Table, write_results
 
 

@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from sklearn.model_selection import StratifiedKFold
 
 from askwise import Budget, CwcfClassifier, DimeClassifier, EddiClassifier
-from askwise.data.files import read_table
-from askwise.evaluation import area_under_curve, auroc
+from askwise.data.tables.files import read_table
+from askwise.evaluation.curves import area_under_curve
+from askwise.evaluation.metrics import auroc
 from common import Table, write_results
 
 TARGETS = {"keel_pima": "label", "heart_cleveland": "diameter narrowing"}

@@ -9,7 +9,7 @@ import pandas as pd
 
 from askwise import Budget, DimeClassifier
 from askwise.data.synthetic import DISTRIBUTIONS
-from askwise.model import Model
+from askwise.model.model import Model
 from common import Table, cpu_seconds, write_results
 
 BUDGETS = range(1, 11)

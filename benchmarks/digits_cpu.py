@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 
 from askwise import DimeClassifier
-from askwise.features import Rows
+from askwise.core.rows import Rows
 from askwise.training.loop import Training, threads
 from askwise.training.update import Objective, Plan
 from common import Table, cpu_seconds, write_results

@@ -10,7 +10,7 @@ from torch import Tensor
 
 import digits
 from askwise import Budget, EddiClassifier
-from askwise.features import Rows
+from askwise.core.rows import Rows
 from askwise.methods.eddi import EddiPolicy
 from askwise.training.loop import threads
 from common import Table, write_results

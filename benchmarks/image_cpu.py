@@ -13,7 +13,7 @@ import time
 import torch
 
 from askwise import DimeImageClassifier
-from askwise.features import Rows
+from askwise.core.rows import Rows
 from askwise.training.objectives import MaskedPrediction
 from askwise.training.update import FEWEST_WEIGHTS, Plan, Update, cpu_has_bfloat16
 from askwise.training.variation import VARIATIONS, Varied

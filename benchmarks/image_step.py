@@ -19,10 +19,10 @@ import numpy as np
 import torch
 
 from askwise import DimeImageClassifier, TimmBackbone
-from askwise.arrays import cost_tensor
-from askwise.features import Rows
-from askwise.methods.dime import JointObjective
-from askwise.tasks import Classification
+from askwise.core.arrays import cost_tensor
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification
+from askwise.methods.dime.objectives import JointObjective
 from askwise.training.recording import fastest
 from askwise.training.update import Plan, Update
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from askwise.data.image_files import Images, read_images
-from askwise.evaluation import area_under_curve
+from askwise.data.images.files import Images, read_images
+from askwise.evaluation.curves import area_under_curve
 from askwise.methods.registry import IMAGE_METHODS
 from askwise.networks.backbones import TimmBackbone
 

@@ -15,10 +15,10 @@ from torch.nn import functional as F
 import digits
 import mnist_gpu
 from askwise import AverageCost, Budget, DimeClassifier, Session
-from askwise.features import Rows
-from askwise.model import Model
-from askwise.policy import Policy
-from askwise.stopping import Rule
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.stopping import Rule
+from askwise.model.model import Model
 from askwise.training.loop import threads
 from common import Table, cpu_seconds, write_results
 

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 
 from askwise import DimeClassifier
-from askwise.methods.dime import JointObjective
+from askwise.methods.dime.objectives import JointObjective
 from common import Table, write_results
 
 

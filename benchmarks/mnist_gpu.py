@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from askwise import AverageCost, Budget, DimeClassifier
-from askwise.features import Rows
+from askwise.core.rows import Rows
 from common import Table, write_results
 from plain_loop import PLAIN_BATCH, plain_epoch
 

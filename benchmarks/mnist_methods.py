@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from askwise import METHODS, AverageCost, Budget
-from askwise.case_plots import digit_selections
+from askwise.report.plots.cases import digit_selections
 from common import Table, write_results
 from mnist_gpu import load
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from askwise import AverageCost, DimeClassifier, load
-from askwise.data.files import read_table
+from askwise.data.tables.files import read_table
 from service import served
 
 TARGET = "diameter narrowing"

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from askwise import AverageCost, DimeImageClassifier
-from askwise.image_plots import case_picture, selection_picture
+from askwise.report.plots.images import case_picture, selection_picture
 
 SHOWN = 1
 

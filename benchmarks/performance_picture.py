@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from askwise.plots import BLUE, DPI, INK, ORANGE, PALE, SOFT
+from askwise.report.plots.style import BLUE, DPI, INK, ORANGE, PALE, SOFT
 
 Bars = list[tuple[str, float, str]]
 

@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from askwise import AverageCost, DimeClassifier
-from askwise.case_plots import digit_selections
-from askwise.plots import cost_curve
-from askwise.report import make_report
+from askwise.report.plots.cases import digit_selections
+from askwise.report.plots.curves import cost_curve
+from askwise.report.report import make_report
 
 SHOWN = 10
 # Of a report, as it names them.

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from askwise.acquisition import random_open
-from askwise.features import Rows
-from askwise.policy import Policy
-from askwise.tasks import Task
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.tasks import Task
+from askwise.core.walk import random_open
 
 PLAIN_BATCH, PLAIN_BATCHES = 128, 6
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from askwise.data.files import read_table
+from askwise.data.tables.files import read_table
 
 
 def main() -> None:

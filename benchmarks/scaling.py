@@ -17,9 +17,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from askwise import Budget, DimeClassifier
-from askwise.features import Rows
-from askwise.policy import Policy
-from askwise.tasks import Task
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.tasks import Task
 from askwise.training.loop import Training, threads
 from common import Table, cpu_seconds, write_results
 

@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 
 from askwise import Budget, DimeClassifier
 from askwise.data.synthetic import DISTRIBUTIONS
-from askwise.methods import dime
+from askwise.methods.dime import dime
 from askwise.training import temperature
 from askwise.training.loop import threads
 from common import Table, write_results

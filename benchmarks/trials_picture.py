@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from askwise.benchmark.plots import STYLES
-from askwise.plots import METRIC_WORDS, new_figure, panel_words
+from askwise.report.plots.style import METRIC_WORDS, new_figure, panel_words
+from askwise.studies.compare.plots import STYLES
 
 COLUMNS = 4
 # The best of the others under a budget, as a measure of how far trials lie apart.

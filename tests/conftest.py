@@ -9,8 +9,9 @@ import torch
 from sklearn.datasets import load_diabetes, load_iris
 
 from askwise import DimeClassifier, DimeRegressor
-from askwise.features import FeatureSpace
-from askwise.policy import Belief, Policy
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
 
 # Beside a torch without CUDA, torchvision from PyPI can't load its compiled operators, two of which it describes as it
 # is imported, and timm imports it. No test runs them.

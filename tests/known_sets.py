@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import torch
 
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification
 from askwise.data.synthetic.discrete import Discrete
-from askwise.data.table import Schema
-from askwise.features import Rows
+from askwise.data.tables.schema import Schema
 from askwise.methods.binning import levels_of
-from askwise.tasks import Classification
 from joint_tables import UNKNOWN, information, table_of
 
 

@@ -9,16 +9,16 @@ import torch
 from torch import nn
 
 from askwise import Budget, Confidence, DimeClassifier, DimeRegressor, Penalty
+from askwise.core.rows import Rows
+from askwise.core.tasks import entropy as entropy_of_outputs
 from askwise.data.synthetic import DISTRIBUTIONS
 from askwise.data.synthetic.discrete import Discrete
-from askwise.features import Rows
-from askwise.methods.dime import ValueWarmUp
-from askwise.model import Model
+from askwise.evaluation.known_truth import compare
+from askwise.methods.dime.objectives import ValueWarmUp
+from askwise.model.model import Model
 from askwise.networks.mlp import Mlp
-from askwise.tasks import entropy as entropy_of_outputs
 from askwise.training.loop import Training
 from askwise.training.update import Plan
-from askwise.verification import compare
 from best_policies import BestPolicies, every_policy, least_cost_at, least_loss_at
 from joint_tables import (
     UNKNOWN,

@@ -3,25 +3,27 @@
 from typing import TYPE_CHECKING, Any
 
 from askwise._version import __version__
-from askwise.errors import AskwiseError, AskwiseWarning, BundleError
+from askwise.core.errors import AskwiseError, AskwiseWarning, BundleError
+from askwise.core.moved import find_moved_modules
 
 if TYPE_CHECKING:
-    from askwise.data.image_files import Images, read_images
-    from askwise.data.sketches import sketch
+    from askwise.core.stopping import AverageCost, Budget, Confidence, Penalty, Rule
+    from askwise.data.images.files import Images, read_images
+    from askwise.data.images.sketches import sketch
     from askwise.methods.argmax_direct import ArgmaxDirectClassifier, ArgmaxDirectRegressor
     from askwise.methods.cmicot import CmicotClassifier
     from askwise.methods.concrete_autoencoder import ConcreteAutoencoderClassifier, ConcreteAutoencoderRegressor
     from askwise.methods.cwcf import CwcfClassifier
-    from askwise.methods.dime import DimeClassifier, DimeRegressor
-    from askwise.methods.dime_image import DimeImageClassifier, DimeImageRegressor
+    from askwise.methods.dime.images import DimeImageClassifier, DimeImageRegressor
+    from askwise.methods.dime.tables import DimeClassifier, DimeRegressor
     from askwise.methods.eddi import EddiClassifier, EddiRegressor
-    from askwise.methods.hard_attention import HardAttentionImageClassifier
-    from askwise.methods.image_baselines import (
+    from askwise.methods.images.baselines import (
         AllFeaturesImageClassifier,
         ArgmaxDirectImageClassifier,
         ConcreteAutoencoderImageClassifier,
         RandomOrderImageClassifier,
     )
+    from askwise.methods.images.hard_attention import HardAttentionImageClassifier
     from askwise.methods.mrmr import MrmrClassifier, MrmrRegressor
     from askwise.methods.opportunistic import OpportunisticClassifier
     from askwise.methods.random_order import (
@@ -32,16 +34,17 @@ if TYPE_CHECKING:
     )
     from askwise.methods.registry import IMAGE_METHODS, METHODS, load
     from askwise.networks.backbones import TimmBackbone
-    from askwise.session import Session
-    from askwise.stopping import AverageCost, Budget, Confidence, Penalty, Rule
+    from askwise.session.session import Session
+
+find_moved_modules()
 
 # torch takes seconds to load: names that need it are loaded when first used, so that `askwise --help` comes at once.
 _LAZY = {
     "METHODS": "methods.registry",
     "IMAGE_METHODS": "methods.registry",
     "load": "methods.registry",
-    "DimeClassifier": "methods.dime",
-    "DimeRegressor": "methods.dime",
+    "DimeClassifier": "methods.dime.tables",
+    "DimeRegressor": "methods.dime.tables",
     "ArgmaxDirectClassifier": "methods.argmax_direct",
     "ArgmaxDirectRegressor": "methods.argmax_direct",
     "EddiClassifier": "methods.eddi",
@@ -57,23 +60,23 @@ _LAZY = {
     "RandomOrderRegressor": "methods.random_order",
     "AllFeaturesClassifier": "methods.random_order",
     "AllFeaturesRegressor": "methods.random_order",
-    "DimeImageClassifier": "methods.dime_image",
-    "DimeImageRegressor": "methods.dime_image",
-    "ArgmaxDirectImageClassifier": "methods.image_baselines",
-    "ConcreteAutoencoderImageClassifier": "methods.image_baselines",
-    "HardAttentionImageClassifier": "methods.hard_attention",
-    "RandomOrderImageClassifier": "methods.image_baselines",
-    "AllFeaturesImageClassifier": "methods.image_baselines",
+    "DimeImageClassifier": "methods.dime.images",
+    "DimeImageRegressor": "methods.dime.images",
+    "ArgmaxDirectImageClassifier": "methods.images.baselines",
+    "ConcreteAutoencoderImageClassifier": "methods.images.baselines",
+    "HardAttentionImageClassifier": "methods.images.hard_attention",
+    "RandomOrderImageClassifier": "methods.images.baselines",
+    "AllFeaturesImageClassifier": "methods.images.baselines",
     "TimmBackbone": "networks.backbones",
-    "Images": "data.image_files",
-    "read_images": "data.image_files",
-    "sketch": "data.sketches",
-    "Session": "session",
-    "AverageCost": "stopping",
-    "Budget": "stopping",
-    "Confidence": "stopping",
-    "Penalty": "stopping",
-    "Rule": "stopping",
+    "Images": "data.images.files",
+    "read_images": "data.images.files",
+    "sketch": "data.images.sketches",
+    "Session": "session.session",
+    "AverageCost": "core.stopping",
+    "Budget": "core.stopping",
+    "Confidence": "core.stopping",
+    "Penalty": "core.stopping",
+    "Rule": "core.stopping",
 }
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from askwise import Budget, Session, load
-from askwise.stopping import parse_rule
+from askwise.core.stopping import parse_rule
 
 pytestmark = pytest.mark.usefixtures("folder")
 

@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 import torch
 
-from askwise.benchmark import TableData
 from askwise.methods.random_order import RandomOrderClassifier
 from askwise.methods.registry import METHODS
+from askwise.studies.compare import TableData
 
 QUICK = ["--epochs", "1", "--hidden", "8", "--jobs", "1"]
 COMMAND = [sys.executable, "-c", "from askwise.cli import main; main()", "compare"]
@@ -128,7 +128,7 @@ def test_rows_of_one_person_stay_together_and_the_person_is_not_asked(run, clini
 def test_on_a_gpu_one_training_runs_at_a_time_unless_more_are_asked_for(run, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr("askwise.methods.base.pick_device", lambda _: torch.device("cuda"))
-    monkeypatch.setattr("askwise.benchmark.run.run", lambda *arguments: asked.append(arguments[2]) or 1 / 0)
+    monkeypatch.setattr("askwise.studies.compare.run.run", lambda *arguments: asked.append(arguments[2]) or 1 / 0)
     for jobs in ([], ["--jobs", 3]):
         run("compare", "wine", "--methods", "random-order", "--out", tmp_path, *jobs)
     assert asked == [1, 3]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from askwise import load
-from askwise.data.public import PUBLIC
+from askwise.data.tables.public import PUBLIC
 
 pytest.importorskip("matplotlib")
 FAST = ["--hidden", "8", "--epochs", "2", "--pretrain-epochs", "2"]

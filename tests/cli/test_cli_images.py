@@ -17,7 +17,7 @@ from PIL import Image
 from askwise import DimeClassifier, DimeImageClassifier, load
 from askwise.cli import show
 from askwise.cli.train import narrowed
-from askwise.plots import new_figure
+from askwise.report.plots.style import new_figure
 from pictures import FAST_IMAGES, TELLING, make_images
 
 SHORT = ["--patch", 4, "--backbone", "small-cnn", "--hidden", 16, "--layers", 1, "--augment", "none"]
@@ -158,7 +158,8 @@ def test_json_tells_every_step_of_an_image(run, folder):
 def test_the_way_of_an_image_is_drawn_and_the_rule_named_as_it_was_given(run, folder, monkeypatch):
     pytest.importorskip("matplotlib")
     figures = []
-    monkeypatch.setattr("askwise.image_plots.new_figure", lambda *size: figures.append(new_figure(*size)) or figures[0])
+    draw = "askwise.report.plots.images.new_figure"
+    monkeypatch.setattr(draw, lambda *size: figures.append(new_figure(*size)) or figures[0])
     said = run("ask", "colours.askwise", "--image", an_image(folder), "--stop", "average-cost=1", "-o", "way.png")
     assert said.exit_code == 0, said.output
     assert Image.open("way.png").size[0] > 200

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from askwise import DimeClassifier, load
-from askwise.description import model_facts
+from askwise.model.description import model_facts
 
 
 def test_info_shows_questions_prices_free_columns_frontier_and_training(run, trained):

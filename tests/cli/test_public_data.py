@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from askwise import AskwiseError
-from askwise.data.public import PUBLIC, load_public
-from askwise.data.table import Schema
+from askwise.data.tables.public import PUBLIC, load_public
+from askwise.data.tables.schema import Schema
 
 
 @pytest.mark.parametrize("name", PUBLIC)

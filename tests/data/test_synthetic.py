@@ -12,14 +12,15 @@ from scipy.integrate import quad
 from scipy.stats import chisquare, norm
 
 from askwise import Budget, Session
-from askwise.acquisition import walk
+from askwise.core.belief import Belief
+from askwise.core.policy import Policy
+from askwise.core.tasks import entropy as entropy_of_outputs
+from askwise.core.walk import walk
 from askwise.data.synthetic import DISTRIBUTIONS
 from askwise.data.synthetic.discrete import Discrete
-from askwise.evaluation import curve
-from askwise.model import Model
-from askwise.policy import Belief, Policy
-from askwise.tasks import entropy as entropy_of_outputs
-from askwise.verification import compare
+from askwise.evaluation.curves import curve
+from askwise.evaluation.known_truth import compare
+from askwise.model.model import Model
 from joint_tables import UNKNOWN, as_tensors, entropy, information, open_features, outcomes, states_of, table_of
 
 DISCRETE = ("tests", "network", "prior", "costs")

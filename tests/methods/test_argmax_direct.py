@@ -5,12 +5,13 @@ import pytest
 import torch
 
 from askwise import ArgmaxDirectClassifier, ArgmaxDirectRegressor, AskwiseError, Budget, Penalty, RandomOrderClassifier
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification, Regression
 from askwise.data.synthetic import DISTRIBUTIONS
-from askwise.features import FeatureSpace, Rows
 from askwise.methods import argmax_direct
 from askwise.methods.argmax_direct import SoftSelection
-from askwise.model import Model
-from askwise.tasks import Classification, Regression
+from askwise.model.model import Model
 
 TASKS = {"classification": Classification((0, 1, 2)), "regression": Regression(5.0, 4.0)}
 # Five columns in four groups, one of them a panel of two; a sixth column is free.

@@ -10,8 +10,8 @@ import torch
 from askwise import AskwiseError, Budget, CmicotClassifier
 from askwise.data.synthetic import DISTRIBUTIONS
 from askwise.methods.cmicot import best_in_company, bits_of
+from askwise.methods.cmicot_search import Bits, ExactScores, GreedyScores
 from askwise.methods.mrmr import least_redundant
-from askwise.methods.teams import Bits, ExactScores, GreedyScores
 from known_sets import best_set, in_proportion, levels_and_space, strengths_and_copies
 
 FAST = {"hidden": 16, "epochs": 3, "random_state": 0}

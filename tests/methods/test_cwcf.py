@@ -6,10 +6,11 @@ import pytest
 import torch
 
 from askwise import AskwiseError, Budget, Confidence, CwcfClassifier
-from askwise.features import FeatureSpace, Rows
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification
 from askwise.methods.cwcf import CwcfObjective, class_errors
-from askwise.policy import Belief
-from askwise.tasks import Classification
 from askwise.training.q_learning import States
 
 SMALL = {"hidden": 32, "pretrain_epochs": 20, "epochs": 30, "learning_rate": 0.01, "random_state": 0, "dropout": 0.0}

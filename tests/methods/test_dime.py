@@ -13,13 +13,15 @@ from sklearn.model_selection import train_test_split
 from torch import nn
 
 from askwise import AskwiseError, Budget, Confidence, DimeClassifier, DimeRegressor, Penalty
-from askwise.features import FeatureSpace, Rows
-from askwise.methods.dime import JointObjective
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification, Regression, entropy
+from askwise.methods.dime.objectives import JointObjective
 from askwise.methods.registry import load
 from askwise.networks.dropout import Dropout
 from askwise.networks.mlp import Mlp
-from askwise.policy import Belief, Policy
-from askwise.tasks import Classification, Regression, entropy
 from askwise.training.loop import Training
 from askwise.training.objectives import losses_as_used
 from askwise.training.schedule import dropout_for

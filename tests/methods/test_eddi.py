@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from askwise import AskwiseError, Budget, EddiClassifier, EddiRegressor, Penalty
+from askwise.core.tasks import entropy
 from askwise.data.synthetic import DISTRIBUTIONS
 from askwise.methods import eddi
-from askwise.tasks import entropy
 
 TRUTH = DISTRIBUTIONS["tests"]()
 

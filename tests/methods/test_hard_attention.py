@@ -10,10 +10,10 @@ from sklearn.base import clone
 from torch import nn
 
 from askwise import IMAGE_METHODS, AskwiseError, Budget, HardAttentionImageClassifier, Penalty, Session, load
-from askwise.data.sketches import sketches
-from askwise.methods import hard_attention
-from askwise.methods.hard_attention import Imputing
-from askwise.tasks import Classification, entropy
+from askwise.core.tasks import Classification, entropy
+from askwise.data.images.sketches import sketches
+from askwise.methods.images import hard_attention
+from askwise.methods.images.hard_attention import Imputing
 from pictures import FAST_IMAGES, TELLING, make_images
 
 FAST = {k: v for k, v in FAST_IMAGES.items() if k in HardAttentionImageClassifier().get_params()} | {"hidden": 32}

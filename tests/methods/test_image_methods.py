@@ -7,10 +7,10 @@ from sklearn.base import clone, is_classifier
 from torch import nn
 
 from askwise import AskwiseError, Budget, DimeImageClassifier, DimeImageRegressor, Session, TimmBackbone, load
+from askwise.data.images.patches import PatchLayout
 from askwise.methods import neural
 from askwise.methods.registry import IMAGE_METHODS
 from askwise.networks import backbones
-from askwise.patches import PatchLayout
 from askwise.training import update
 from askwise.training.loop import Training
 from pictures import FAST_IMAGES, TELLING, make_images

@@ -6,11 +6,12 @@ import pytest
 import torch
 
 from askwise import AskwiseError, Budget, OpportunisticClassifier
-from askwise.features import FeatureSpace, Rows
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification
 from askwise.methods.opportunistic import DISCOUNT, OpportunisticObjective
 from askwise.networks.pair import SharedNetworks
-from askwise.policy import Belief
-from askwise.tasks import Classification
 from askwise.training.q_learning import States
 
 SMALL = {"hidden": 32, "pretrain_epochs": 30, "epochs": 30, "learning_rate": 0.01, "random_state": 0}

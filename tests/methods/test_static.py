@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from askwise import AllFeaturesClassifier, AskwiseError, Budget, RandomOrderClassifier, RandomOrderRegressor, load
+from askwise.core.tasks import Classification
 from askwise.methods.budgeted import affordable, paid_in_turn
 from askwise.methods.static import ANY_LENGTH, WITH_GAPS, OrderPolicy
-from askwise.tasks import Classification
 
 SETTINGS = {"hidden": 16, "epochs": 3, "random_state": 0}
 
@@ -52,7 +52,7 @@ def test_an_order_survives_saving(table, tmp_path):
 def order_policy(order):
     model = RandomOrderClassifier(hidden=4)
     X = pd.DataFrame(np.zeros((1, len(order))), columns=[f"x{i}" for i in range(len(order))])
-    from askwise.data.table import Schema
+    from askwise.data.tables.schema import Schema
 
     policy = model.build(Schema.of(X, named=True).space, Classification((0, 1)))
     policy.ask_in(torch.tensor(order))

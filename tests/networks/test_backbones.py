@@ -7,10 +7,10 @@ import torch
 from torch import nn
 
 from askwise import AskwiseError, TimmBackbone
+from askwise.data.images.patches import PatchLayout
 from askwise.networks.backbones import MapBackbone, TokenBackbone, build_backbone
 from askwise.networks.conv import Residual
 from askwise.networks.pixels import MEAN, STD, Pixels
-from askwise.patches import PatchLayout
 
 LAYOUT = PatchLayout(64, 64, 3, 8)
 TINY_SWIN = TimmBackbone("swin_tiny_patch4_window7_224", options={"embed_dim": 24, "depths": (1, 1, 1, 1)})

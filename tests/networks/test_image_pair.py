@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from askwise import DimeImageClassifier, TimmBackbone
-from askwise.features import Rows
-from askwise.methods.dime import JointObjective
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification
+from askwise.data.images.patches import PatchLayout, PatchSpace
+from askwise.methods.dime.objectives import JointObjective
 from askwise.networks.backbones import TokenBackbone, build_backbone
 from askwise.networks.image_pair import DroppingTrunk, MapValues, PredictorHead, Trunk
 from askwise.networks.pixels import Pixels
-from askwise.patches import PatchLayout, PatchSpace
-from askwise.tasks import Classification
 
 VIT = TimmBackbone("vit_tiny_patch16_224", options={"depth": 2})
 BACKBONES = {

@@ -4,14 +4,15 @@ import pytest
 import torch
 from torch import nn
 
-from askwise.acquisition import walk
-from askwise.features import FeatureSpace, Rows
-from askwise.methods.dime import DimePolicy
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Tracker
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification, Regression
+from askwise.core.walk import walk
+from askwise.methods.dime.policy import DimePolicy
 from askwise.networks.incremental import FirstLayerTracker, GroupInputs
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import SeparateNetworks, SharedNetworks
-from askwise.policy import Tracker
-from askwise.tasks import Classification, Regression
 
 CLASSES = Classification(("x", "y", "z"))
 

@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch import nn
 
-from askwise.arrays import sigmoid, softplus
-from askwise.features import FeatureSpace
-from askwise.methods.dime import DimePolicy
+from askwise.core.arrays import sigmoid, softplus
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import TorchRow
+from askwise.core.tasks import Classification, Regression
+from askwise.methods.dime.policy import DimePolicy
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.one_row import MlpRow
 from askwise.networks.pair import SeparateNetworks, SharedNetworks
-from askwise.policy import TorchRow
-from askwise.tasks import Classification, Regression
 
 # A panel of two columns that are apart, categories of three and two entries, and two free columns.
 MIXED = FeatureSpace(("a", "panel", "b"), (1.0, 2.0, 3.0), (1, -1, 0, 1, 2, -1), (0, 0, 0, 1, 2, 3, 4, 5, 5))

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from askwise.features import FeatureSpace, Rows
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
 from askwise.networks.partial_vae import PartialVae, spread_noise
 
 # A number, a category of three, a pair of values, a constant, a category of two.

@@ -4,12 +4,13 @@ import pytest
 import torch
 
 from askwise import AskwiseError, DimeClassifier
-from askwise.features import FeatureSpace, Rows
-from askwise.methods.dime import DimePolicy
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification
+from askwise.methods.dime.policy import DimePolicy
 from askwise.networks.pair import silent
 from askwise.networks.pair_policy import PairTracker
 from askwise.networks.prior_pair import PriorNetworks
-from askwise.tasks import Classification
 
 # Two groups to ask and a free column of two entries, in the middle.
 SPACE = FeatureSpace(("a", "b"), (1.0, 1.0), (0, -1, 1), (0, 1, 1, 2))

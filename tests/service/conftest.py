@@ -11,7 +11,7 @@ from databases import a_postgres
 from PIL import Image
 from serving import running
 
-from askwise.methods.dime_image import DimeImageClassifier
+from askwise.methods.dime.images import DimeImageClassifier
 from askwise.service.app import Limits, create_app
 from askwise.service.catalogue import Catalogue
 from askwise.service.storage import Journal

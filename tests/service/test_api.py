@@ -12,9 +12,9 @@ import pytest
 from serving import Client
 
 from askwise import DimeClassifier, Session
-from askwise.replies import session_facts
+from askwise.core.stopping import parse_rule
 from askwise.service.catalogue import Catalogue
-from askwise.stopping import parse_rule
+from askwise.session.replies import session_facts
 
 NEXT, BATCH, SESSIONS = "/v1/models/heart/next", "/v1/models/heart/batch", "/v1/models/heart/sessions"
 KNOWN = {"age": 63, "pressure": 150, "exercise test": {"rate": 140, "pain": None}, "smoker": "yes"}

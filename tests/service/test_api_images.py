@@ -15,13 +15,13 @@ from PIL import Image
 from serving import running
 
 from askwise import Session
-from askwise.data.image_files import read_image
-from askwise.data.pictures import as_data_url
-from askwise.data.sketches import sketches
-from askwise.replies import session_facts
+from askwise.data.images.files import read_image
+from askwise.data.images.pictures import as_data_url
+from askwise.data.images.sketches import sketches
 from askwise.service.app import create_app
 from askwise.service.catalogue import Catalogue
 from askwise.service.storage import Journal
+from askwise.session.replies import session_facts
 from pictures import TELLING, make_images
 
 NEXT, SESSIONS = "/v1/models/colours/next", "/v1/models/colours/sessions"

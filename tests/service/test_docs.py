@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from askwise import Budget
-from askwise.session import Session
+from askwise.session.session import Session
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
 CLIENT, LOOP = re.findall(r"<!-- run -->\n```python\n(.*?)```", PAGE, flags=re.DOTALL)

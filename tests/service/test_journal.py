@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import sqlalchemy as sa
 
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 from askwise.service.refusals import Conflict
 from askwise.service.storage import Journal
 

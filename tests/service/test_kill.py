@@ -13,7 +13,7 @@ import pytest
 from serving import started
 
 from askwise import Session
-from askwise.replies import session_facts
+from askwise.session.replies import session_facts
 
 SESSIONS = "/v1/models/heart/sessions"
 N_THREADS = 4

@@ -15,11 +15,11 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from askwise import DimeClassifier, Session
-from askwise.data.table import is_missing
+from askwise.core.stopping import parse_rule
+from askwise.data.tables.column import is_missing
 from askwise.service.app import create_app
 from askwise.service.catalogue import Catalogue
 from askwise.service.exports import COLUMNS
-from askwise.stopping import parse_rule
 
 pytest.importorskip("playwright", reason="the page is tested in a browser: `make test-browser`")
 from browser import CHROMIUM, Person, visits

@@ -13,12 +13,12 @@ from PIL import Image, PngImagePlugin
 from serving import running
 
 from askwise import Session
-from askwise.data.images import PixelColumn
-from askwise.data.pictures import as_data_url
-from askwise.data.sketches import sketches
+from askwise.core.stopping import parse_rule
+from askwise.data.images.pictures import as_data_url
+from askwise.data.images.schema import PixelColumn
+from askwise.data.images.sketches import sketches
 from askwise.service.app import create_app
 from askwise.service.catalogue import Catalogue
-from askwise.stopping import parse_rule
 from pictures import make_images
 
 pytest.importorskip("playwright", reason="the page is tested in a browser: `make test-browser`")

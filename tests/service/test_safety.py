@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from askwise.cli import app
 from askwise.service import app as app_module
 from askwise.service import guard
-from askwise.service.watch import HEADERS
+from askwise.service.request_logging import HEADERS
 
 NEXT, SESSIONS = "/v1/models/heart/next", "/v1/models/heart/sessions"
 TOKEN = "a-token-of-some-length"
@@ -332,7 +332,7 @@ def test_an_error_in_a_handler_shows_nothing_but_that_it_happened(serve, monkeyp
         raise RuntimeError("the age is 314159")
 
     client = serve()
-    monkeypatch.setattr("askwise.session.Session.ask", fail)
+    monkeypatch.setattr("askwise.session.session.Session.ask", fail)
     reply = client.post(path, {"rows": [{}]} if path.endswith("batch") else {})
     assert reply.status == 500
     assert reply.facts == {"error": {"message": app_module.WENT_WRONG, "where": None}}

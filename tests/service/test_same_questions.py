@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from askwise import Session
 from askwise.cli import app
-from askwise.data.table import is_missing
-from askwise.stopping import parse_rule
+from askwise.core.stopping import parse_rule
+from askwise.data.tables.column import is_missing
 
 STOP = "penalty=0.003|budget=60"
 N_ROWS = 10

@@ -14,9 +14,10 @@ from sklearn.datasets import load_wine
 from torch import nn
 
 from askwise import AskwiseWarning, DimeClassifier, Penalty, load
-from askwise.features import FeatureSpace, Rows
-from askwise.methods.dime import JointObjective, ValueWarmUp
-from askwise.tasks import Classification
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification
+from askwise.methods.dime.objectives import JointObjective, ValueWarmUp
 from askwise.training.checkpoint import Checkpoint
 from askwise.training.loop import Training, placed
 from askwise.training.objectives import LoseFreeColumns, MaskedPrediction

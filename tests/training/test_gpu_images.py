@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from askwise import AskwiseWarning, Budget, DimeImageClassifier, load
-from askwise.features import Rows
-from askwise.methods.dime import JointObjective
-from askwise.tasks import Classification
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification
+from askwise.methods.dime.objectives import JointObjective
 from askwise.training.recording import Recording, fastest
 from askwise.training.update import Plan, Update
 from askwise.training.variation import VARIATIONS, Varied

@@ -9,10 +9,12 @@ from scipy.stats import chisquare
 from torch import nn
 
 from askwise import AskwiseError, DimeClassifier, DimeImageClassifier
-from askwise.features import FeatureSpace, Rows
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification, Regression
 from askwise.networks.mlp import Mlp
-from askwise.policy import Belief, Policy
-from askwise.tasks import Classification, Regression
 from askwise.training.loop import Training, even_batches, hash_seed, shuffled, swapped, threads
 from askwise.training.objectives import MaskedPrediction, random_known
 from askwise.training.schedule import FEWEST_EPOCHS, LARGEST_BATCH, SMALLEST_BATCH, batch_size_for, epochs_for

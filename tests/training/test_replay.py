@@ -4,11 +4,12 @@ import pytest
 import torch
 
 from askwise import Budget, CwcfClassifier, OpportunisticClassifier
-from askwise.acquisition import walk
-from askwise.features import FeatureSpace, Rows
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification
+from askwise.core.walk import walk
 from askwise.methods.cwcf import CwcfObjective
-from askwise.methods.dime import DimeClassifier
-from askwise.tasks import Classification
+from askwise.methods.dime.tables import DimeClassifier
 from askwise.training.q_learning import States, episodes, targets
 from askwise.training.recording import _State
 from askwise.training.replay import ReplayMemory, TargetPolicy

@@ -3,8 +3,10 @@
 import pytest
 import torch
 
-from askwise.features import FeatureSpace, Rows
-from askwise.policy import Belief, Policy
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
 from askwise.training.temperature import at_random, fit_temperature
 
 SPACE = FeatureSpace(("a", "b"), (1.0, 1.0), (0, 1), (0, 1))

@@ -7,9 +7,10 @@ import torch
 from torch import nn
 
 from askwise import DimeClassifier
-from askwise.features import FeatureSpace, Rows
-from askwise.methods.dime import JointObjective
-from askwise.tasks import Classification
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification
+from askwise.methods.dime.objectives import JointObjective
 from askwise.training import update as update_module
 from askwise.training.loop import even_batches
 from askwise.training.recording import fastest

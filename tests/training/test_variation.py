@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from askwise.features import Rows
-from askwise.patches import PatchLayout
+from askwise.core.rows import Rows
+from askwise.data.images.patches import PatchLayout
 from askwise.training.variation import MOST_SHIFT, MOST_ZOOM, VARIATIONS, Varied
 
 LAYOUT = PatchLayout(16, 24, 1, 4, sketch=True)

@@ -13,11 +13,11 @@ from askwise.cli.ask_image import ask_image, check_picture
 from askwise.cli.common import JsonFlag, ModelFile, OtherCosts, QuietFlag, command
 from askwise.cli.conversation import Conversation
 from askwise.cli.progress import busy
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 if TYPE_CHECKING:
-    from askwise.acquisition import StoppingRule
-    from askwise.session import Session
+    from askwise.core.step import StoppingRule
+    from askwise.session.session import Session
 
 EXAMPLES = """\b
 Examples:
@@ -63,7 +63,7 @@ def ask(
         if picture is not None and image is not None:
             check_picture(picture)
         with busy(out, f"Reading {model.name}"):
-            from askwise.data.files import read_costs, read_mapping
+            from askwise.data.tables.files import read_costs, read_mapping
             from askwise.methods.registry import load
 
             prices = None if costs is None else read_costs(costs)
@@ -98,7 +98,7 @@ def _check_kind(model: Path, has_images: bool, image: Path | None, answers: Path
 
 def _given(estimator: Any, stop: str | None) -> StoppingRule | None:
     """The rule as it was given, or else that of training."""
-    from askwise.stopping import parse_rule
+    from askwise.core.stopping import parse_rule
 
     return estimator.stop if stop is None else parse_rule(stop)
 
@@ -123,6 +123,6 @@ def _session(
 
 def _facts(session: Session, reason: str) -> dict[str, Any]:
     """What the service replies about the same answers, and how it came to them."""
-    from askwise.replies import in_words, session_facts
+    from askwise.session.replies import in_words, session_facts
 
     return session_facts(session) | {"asked": session.asked, "reason": reason, "why": in_words(reason)}

@@ -9,12 +9,13 @@ from rich.text import Text
 
 from askwise.cli import show
 from askwise.cli.common import Out, check_file_can_be_written
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 if TYPE_CHECKING:
-    from askwise.acquisition import StoppingRule
-    from askwise.patches import PatchLayout
-    from askwise.session import Prediction, Session
+    from askwise.core.step import StoppingRule
+    from askwise.data.images.patches import PatchLayout
+    from askwise.session.messages import Prediction
+    from askwise.session.session import Session
 
 
 # A smaller share of an image that is cut off is not told.
@@ -23,7 +24,7 @@ CUT = 0.005
 
 def check_picture(path: Path) -> None:
     """Tell before anything is asked what would stop the picture after it."""
-    from askwise.plots import require_matplotlib
+    from askwise.report.plots.style import require_matplotlib
 
     if path.suffix.lower() != ".png":
         raise AskwiseError(f"-o writes a PNG, was given {path}; give a name that ends in .png")
@@ -41,9 +42,9 @@ def ask_image(
     picture: Path | None,
 ) -> None:
     """Ask for patches of the image until it is time to stop; say which, what each told, and the prediction."""
-    from askwise.data.image_files import read_image
-    from askwise.data.sketches import sketches
-    from askwise.patches import SKETCH
+    from askwise.data.images.files import read_image
+    from askwise.data.images.patches import SKETCH
+    from askwise.data.images.sketches import sketches
 
     if file.is_dir():
         raise AskwiseError(f"{file} is a folder; give one image: --image FILE")
@@ -72,7 +73,7 @@ def ask_image(
 
 def _brought(file: Path, layout: PatchLayout) -> tuple[tuple[int, int], float]:
     """Height and width of an image file, and the share of it that is cut off where it is brought to the model's."""
-    from askwise.data.pictures import open_picture, shown_size
+    from askwise.data.images.pictures import open_picture, shown_size
 
     height, width = shown_size(open_picture(file))
     scale = max(layout.height / height, layout.width / width)
@@ -110,7 +111,7 @@ def _table(session: Session, has_sketch: bool, began: Prediction, steps: list[di
 
 
 def _end(session: Session, estimator: Any) -> list[Text]:
-    from askwise.replies import in_words
+    from askwise.session.replies import in_words
 
     target = estimator.model_.card.get("target", "prediction")
     of = show.count(session.model.schema.space.n_groups, "patch").replace("patchs", "patches")
@@ -122,8 +123,8 @@ def _end(session: Session, estimator: Any) -> list[Text]:
 
 
 def _draw(estimator: Any, image: Any, rule: StoppingRule | None, costs: dict[str, float] | None, picture: Path) -> None:
-    from askwise.files import whole_file
-    from askwise.image_plots import case_picture
+    from askwise.data.whole_file import whole_file
+    from askwise.report.plots.images import case_picture
 
     figure = case_picture(estimator, image, stop=rule, costs=costs)
     with whole_file(picture) as part:
@@ -132,7 +133,7 @@ def _draw(estimator: Any, image: Any, rule: StoppingRule | None, costs: dict[str
 
 def _told(session: Session, file: Path, steps: list[dict[str, Any]], picture: Path | None) -> dict[str, Any]:
     """What the service replies about the same answers, and how it came to them; the answers are the file's own."""
-    from askwise.replies import session_facts
+    from askwise.session.replies import session_facts
 
     facts = {name: fact for name, fact in session_facts(session).items() if name != "answers"}
     files = {} if picture is None else {"picture": str(picture)}

@@ -15,7 +15,7 @@ import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from askwise.errors import AskwiseError, AskwiseWarning
+from askwise.core.errors import AskwiseError, AskwiseWarning
 
 MISTAKE, INTERRUPTED = 2, 130
 WIDTH_OF_FILES = 110
@@ -66,7 +66,7 @@ class Out:
     def result(self, facts: dict[str, Any]) -> None:
         """The result, as one JSON object, where that was asked for."""
         if self.as_json:
-            from askwise.bundle import plain
+            from askwise.model.file import plain
 
             typer.echo(json.dumps(plain(facts), allow_nan=False))
 

@@ -17,12 +17,12 @@ from askwise.cli.common import JsonFlag, Out, QuietFlag, check_device, check_fol
 from askwise.cli.compare_data import TableOptions, check_there, read_datasets
 from askwise.cli.progress import busy, fraction_progress
 from askwise.cli.target import TaskChoice
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from askwise.benchmark import Comparison
+    from askwise.studies.compare import Comparison
 
 EXAMPLES = """\b
 Examples:
@@ -133,9 +133,9 @@ def compare(
         check_folder_can_be_written(out_folder)
         at = _budgets(budgets)
         with busy(out, "Reading"):
-            from askwise.benchmark.plan import plan
-            from askwise.benchmark.run import run
-            from askwise.plots import require_matplotlib
+            from askwise.report.plots.style import require_matplotlib
+            from askwise.studies.compare.plan import plan
+            from askwise.studies.compare.run import run
 
             require_matplotlib()
             # On a GPU trainings would only wait for each other.
@@ -201,7 +201,7 @@ def _say(out: Out, made: Comparison, files: dict[str, Path], out_folder: Path) -
     for dataset in made.results["dataset"].unique():
         out.say(_table(made.results[made.results["dataset"] == dataset], str(dataset)))
     if files:
-        from askwise.benchmark.tables import AS_GOOD, cautions
+        from askwise.studies.compare.tables import AS_GOOD, cautions
 
         out.say(
             "",
@@ -237,7 +237,8 @@ def _say_failures(made: Comparison) -> None:
 
 def _table(results: pd.DataFrame, dataset: str) -> Group:
     """Means at each budget, and areas, of one dataset."""
-    from askwise.benchmark.tables import (
+    from askwise.report.plots.style import number_text
+    from askwise.studies.compare.tables import (
         AS_GOOD,
         behind_text,
         by_penalties,
@@ -248,7 +249,6 @@ def _table(results: pd.DataFrame, dataset: str) -> Group:
         standings,
         summary,
     )
-    from askwise.plots import number_text
 
     metric = str(results["metric"].iloc[0])
     means, places = summary(results), standings(results)
@@ -289,15 +289,15 @@ def _times(line: Any) -> tuple[str, str]:
 
 
 def _ceiling_times(results: pd.DataFrame) -> Any:
-    from askwise.benchmark.plan import CEILING
-    from askwise.benchmark.tables import seconds
+    from askwise.studies.compare.plan import CEILING
+    from askwise.studies.compare.tables import seconds
 
     return seconds(results).loc[(results["dataset"].iloc[0], CEILING)]
 
 
 def _tell(out: Out, made: Comparison, files: dict[str, Path]) -> None:
     """The same facts as JSON."""
-    from askwise.benchmark.tables import RULES, standings, summary
+    from askwise.studies.compare.tables import RULES, standings, summary
 
     rules = [rule for rule in RULES if (made.results["rule"] == rule).any()]
     out.result(

@@ -11,10 +11,10 @@ from askwise.cli import images as pictures
 from askwise.cli import tables
 from askwise.cli.common import Out
 from askwise.cli.target import TaskChoice, task_of
-from askwise.errors import AskwiseError, unknown_name
+from askwise.core.errors import AskwiseError, unknown_name
 
 if TYPE_CHECKING:
-    from askwise.benchmark.data import Dataset
+    from askwise.studies.compare.data import Dataset
 
 SUITE_TYPE = ".json"
 ENTRIES = ("name", "path", "target", "drop", "costs", "groups", "free", "split_by", "task", "metric")
@@ -64,7 +64,7 @@ def read_datasets(
     data: Sequence[str], options: TableOptions, shown: pictures.ImageOptions, folder: Path | None, out: Out
 ) -> list[Dataset]:
     """Every dataset, in the order given."""
-    from askwise.benchmark.data import is_named, named
+    from askwise.studies.compare.data import is_named, named
 
     kinds = [_kind(text, is_named(text), shown.images) for text in data]
     files = kinds.count("table") + kinds.count("images")
@@ -92,7 +92,7 @@ def read_datasets(
 
 def check_there(data: Sequence[str], image_column: str | None) -> None:
     """Tell of a dataset that is not there before anything else about it."""
-    from askwise.benchmark.data import is_named
+    from askwise.studies.compare.data import is_named
 
     for text in data:
         if _kind(text, is_named(text), image_column) != "name":
@@ -100,8 +100,8 @@ def check_there(data: Sequence[str], image_column: str | None) -> None:
 
 
 def _kind(text: str, is_named: bool, column: str | None) -> str:
-    from askwise.data.public import PUBLIC
     from askwise.data.synthetic import DISTRIBUTIONS
+    from askwise.data.tables.public import PUBLIC
 
     path = Path(text)
     if is_named:
@@ -118,7 +118,7 @@ def _kind(text: str, is_named: bool, column: str | None) -> str:
 
 
 def _table_file(path: Path, options: TableOptions, out: Out) -> Dataset:
-    from askwise.data.files import read_costs, read_mapping, read_table
+    from askwise.data.tables.files import read_costs, read_mapping, read_table
 
     if options.target is None:
         raise AskwiseError(f"{path} is a table, and nothing tells what to predict; name its column: --target COLUMN")
@@ -137,7 +137,7 @@ def _table_file(path: Path, options: TableOptions, out: Out) -> Dataset:
 
 
 def _images(path: Path, options: TableOptions, shown: pictures.ImageOptions, out: Out) -> Dataset:
-    from askwise.benchmark.image_data import ImageData
+    from askwise.studies.compare.image_data import ImageData
 
     of_questions = {"--groups": options.groups, "--free": options.free}
     of_rows = {"--drop": options.drop, "--split-by": options.split_by}
@@ -152,7 +152,7 @@ def _images(path: Path, options: TableOptions, shown: pictures.ImageOptions, out
 
 
 def _suite(path: Path, folder: Path | None, out: Out) -> list[Dataset]:
-    from askwise.data.files import read_mapping
+    from askwise.data.tables.files import read_mapping
 
     entries = read_mapping(path, "datasets")
     if not entries:
@@ -170,8 +170,8 @@ def _entry(name: str, entry: Any, folder: Path, out: Out) -> Dataset:
     """One dataset of a suite."""
     from dataclasses import replace
 
-    from askwise.benchmark.data import TableData, named
-    from askwise.data.files import read_table
+    from askwise.data.tables.files import read_table
+    from askwise.studies.compare.data import TableData, named
 
     _check_entry(entry)
     if "name" in entry:
@@ -230,7 +230,7 @@ def _is_texts(value: Any) -> bool:
 
 def _costs(given: Any, folder: Path) -> dict[str, float] | None:
     """Prices of a suite: a mapping of names to prices, a file, or a file and the key that holds them there."""
-    from askwise.data.files import read_costs, read_mapping
+    from askwise.data.tables.files import read_costs, read_mapping
 
     if given is None:
         return None
@@ -254,7 +254,7 @@ def _costs(given: Any, folder: Path) -> dict[str, float] | None:
 
 def _table(name: str, frame: Any, told: Told, out: Out) -> Dataset:
     """A table with its target apart, without what is dropped and without identifiers; its questions are checked."""
-    from askwise.benchmark.data import TableData
+    from askwise.studies.compare.data import TableData
 
     X, y = tables.apart(frame, told.target, out)
     people, X = tables.people(X, told.split_by, told.word_for_split_by)

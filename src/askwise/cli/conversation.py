@@ -15,13 +15,13 @@ from rich.text import Text
 
 from askwise.cli import show
 from askwise.cli.common import Out, console
-from askwise.errors import AskwiseError, unknown_name
+from askwise.core.errors import AskwiseError, unknown_name
 
 if TYPE_CHECKING:
-    from askwise.acquisition import StoppingRule
-    from askwise.data.questions import Wording
-    from askwise.data.table import Column
-    from askwise.session import Session
+    from askwise.core.step import StoppingRule
+    from askwise.data.tables.column import Column
+    from askwise.data.tables.questions import Wording
+    from askwise.session.session import Session
 
 HELP = """\
   a value    answers the question
@@ -58,8 +58,8 @@ class Conversation:
     """One case, question by question: the session knows everything, this only talks."""
 
     def __init__(self, session: Session, rule: StoppingRule | None, target: str, out: Out) -> None:
-        from askwise.acquisition import parts_of
-        from askwise.stopping import Budget, least_value
+        from askwise.core.step import parts_of
+        from askwise.core.stopping import Budget, least_value
 
         self._session = session
         self._target = target
@@ -304,7 +304,7 @@ class Conversation:
         prediction = self._session.prediction
         sure = "" if prediction.proba is None else f" ({prediction.proba[prediction.value]:.1%})"
         value = show.short(prediction.value) if prediction.proba is None else prediction.value
-        from askwise.replies import in_words
+        from askwise.session.replies import in_words
 
         why = OWN_REASONS.get(reason) or in_words(reason)
         if reason == "penalty" and self._penalty is not None and math.isfinite(self._penalty):

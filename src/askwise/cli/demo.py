@@ -15,12 +15,12 @@ from askwise.cli.evaluate import Measured, curve_table, measured
 from askwise.cli.progress import busy
 from askwise.cli.serve import require_service, run_service
 from askwise.cli.train import Settings, fitted
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from askwise.data.public import PublicData
+    from askwise.data.tables.public import PublicData
 
 EXAMPLES = """\b
 Examples:
@@ -86,7 +86,7 @@ def demo(
 def _demonstrated(out: Out, data: str, folder: Path, settings: Settings) -> dict[str, Any]:
     """Train, measure, draw and say it all; returns it as JSON holds it."""
     with busy(out, "Starting"):
-        from askwise.data.public import load_public
+        from askwise.data.tables.public import load_public
 
         public = load_public(data)
         train, test = _held_out(public, settings.seed)
@@ -111,7 +111,7 @@ def _demonstrated(out: Out, data: str, folder: Path, settings: Settings) -> dict
 
 
 def _held_out(public: PublicData, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    from askwise.data.split import hold_out
+    from askwise.data.tables.split import hold_out
 
     table = public.X.assign(**{public.target: public.y})
     stratify = public.task == "classification"
@@ -128,7 +128,7 @@ def _trained(out: Out, public: PublicData, train: pd.DataFrame, settings: Settin
 
 
 def _saved(estimator: Any, public: PublicData, test: pd.DataFrame, folder: Path) -> dict[str, Path]:
-    from askwise.files import whole_file
+    from askwise.data.whole_file import whole_file
 
     files = {"model": folder / f"{public.name}.askwise", "test": folder / f"{public.name}-test.csv"}
     estimator.save(files["model"])
@@ -139,7 +139,7 @@ def _saved(estimator: Any, public: PublicData, test: pd.DataFrame, folder: Path)
 
 def _measured(out: Out, estimator: Any, X: Any, y: Any, report: Path, subject: str) -> Measured:
     """The curve, with the report where pictures can be drawn."""
-    from askwise.plots import require_matplotlib
+    from askwise.report.plots.style import require_matplotlib
 
     try:
         require_matplotlib()
@@ -150,7 +150,7 @@ def _measured(out: Out, estimator: Any, X: Any, y: Any, report: Path, subject: s
 
 
 def _rule(estimator: Any) -> Any:
-    from askwise.stopping import parse_rule
+    from askwise.core.stopping import parse_rule
 
     return parse_rule(show.good_rule(estimator.frontier_))
 
@@ -159,7 +159,7 @@ def _example(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
     """The path of one test row, of common length."""
     import numpy as np
 
-    from askwise.summaries import path_table
+    from askwise.evaluation.summaries import path_table
 
     rule = _rule(estimator)
     asked = estimator.acquire(X, stop=rule).n_asked
@@ -168,8 +168,8 @@ def _example(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_digits(estimator: Any, X: pd.DataFrame, y: Any, path: Path) -> Path:
-    from askwise.case_plots import digit_selections
-    from askwise.files import whole_file
+    from askwise.data.whole_file import whole_file
+    from askwise.report.plots.cases import digit_selections
 
     some = X.iloc[:DRAWN_DIGITS]
     found = estimator.acquire(some, stop=_rule(estimator))

@@ -12,12 +12,12 @@ from askwise.cli import images as pictures
 from askwise.cli import show, tables
 from askwise.cli.common import JsonFlag, ModelFile, OtherCosts, Out, QuietFlag, check_folder_can_be_written, command
 from askwise.cli.progress import busy, fraction_progress
-from askwise.errors import AskwiseError, listed
+from askwise.core.errors import AskwiseError, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from askwise.calibration import Calibration
+    from askwise.evaluation.calibration import Calibration
 
 MODEL_TYPE = ".askwise"
 EXAMPLES = """\b
@@ -75,9 +75,9 @@ def evaluate(
         if report is not None:
             check_folder_can_be_written(report)
         with busy(out, f"Reading {model.name} and {cases.name}"):
-            from askwise.data.files import read_costs
+            from askwise.data.tables.files import read_costs
             from askwise.methods.registry import load
-            from askwise.report_calibration import sentences
+            from askwise.report.calibration import sentences
 
             _check_order(model, cases)
             tables.check_there(cases)
@@ -116,7 +116,7 @@ def evaluate(
 
 def _check_order(model: Path, cases: Path) -> None:
     """Tell those who gave the table first."""
-    from askwise.data.files import TABLE_TYPES, table_type
+    from askwise.data.tables.files import TABLE_TYPES, table_type
 
     if table_type(model) in TABLE_TYPES and table_type(cases) == MODEL_TYPE:
         line = show.command_line("askwise", "evaluate", cases, model)
@@ -125,7 +125,7 @@ def _check_order(model: Path, cases: Path) -> None:
 
 def _rows(out: Out, estimator: Any, model: Path, cases: Path, target: str | None) -> tuple[Any, Any]:
     """The rows of a table as the model takes them, and their answers in its labels."""
-    from askwise.data.files import read_table
+    from askwise.data.tables.files import read_table
 
     with busy(out, f"Reading {cases.name}"):
         frame = read_table(cases)
@@ -154,7 +154,7 @@ def _images(
 
 def _image_columns(estimator: Any, model: Path, cases: Path, column: str | None, target: str | None) -> tuple[str, str]:
     """The columns of a table with the paths of images and with the answers; by default as in training."""
-    from askwise.data.files import read_table
+    from askwise.data.tables.files import read_table
 
     given = [str(name) for name in read_table(cases).columns]
     told = estimator.model_.card.get(pictures.IMAGE_COLUMN)
@@ -220,7 +220,7 @@ def measured(
     with fraction_progress(out, "Asking every row") as progress:
         if report is None:
             return Measured(estimator.curve(X, y, costs=costs, bootstrap=bootstrap, progress=progress), {}, {})
-        from askwise.report import make_report
+        from askwise.report.report import make_report
 
         made = make_report(estimator, X, y, costs, bootstrap, progress, beside, subject, names)
         files = {path.name: path for path in made.write(report).values()}
@@ -229,7 +229,7 @@ def measured(
 
 def _calibrated(out: Out, estimator: Any, X: Any, y: Any, costs: dict[str, float] | None) -> dict[str, Calibration]:
     """How far the model's numbers can be trusted, where no report was asked for."""
-    from askwise.calibration import calibration
+    from askwise.evaluation.calibration import calibration
 
     with busy(out, "Comparing what it says with what is true"):
         return {"this": calibration(estimator.model_, estimator.encode(X), estimator.check_target(y), costs)}
@@ -237,7 +237,8 @@ def _calibrated(out: Out, estimator: Any, X: Any, y: Any, costs: dict[str, float
 
 def areas(curve: pd.DataFrame) -> dict[str, dict[str, float]]:
     """The area under the cost curve of every metric, for every rule."""
-    from askwise.evaluation import METRICS, area_under_curve
+    from askwise.evaluation.curves import area_under_curve
+    from askwise.evaluation.metrics import METRICS
 
     names = [m for task in METRICS.values() for m in task if m in curve]
     return {str(rule): {m: area_under_curve(part, m) for m in names} for rule, part in curve.groupby("rule")}

@@ -10,7 +10,7 @@ import typer
 from askwise.cli import show
 from askwise.cli.common import JsonFlag, ModelFile, QuietFlag, check_folder_can_be_written, command
 from askwise.cli.progress import busy
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 EXAMPLES = """\b
 Examples:

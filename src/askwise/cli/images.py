@@ -16,12 +16,12 @@ from askwise.cli.cases import Cases
 from askwise.cli.common import Out
 from askwise.cli.progress import fraction_progress
 from askwise.cli.target import TaskChoice, task_of
-from askwise.errors import AskwiseError, unknown_name
+from askwise.core.errors import AskwiseError, unknown_name
 
 if TYPE_CHECKING:
-    from askwise.data.image_files import Images
-    from askwise.patches import PatchLayout
-    from askwise.tasks import Task
+    from askwise.core.tasks import Task
+    from askwise.data.images.files import Images
+    from askwise.data.images.patches import PatchLayout
 
 LABEL = "label"
 # What the card of a model calls the column that named its images.
@@ -102,8 +102,8 @@ class ImageOptions:
 
     def check(self, hidden: int | None) -> None:
         """Tell before images are read what could not be built to see them."""
+        from askwise.data.images.patches import SKETCH
         from askwise.networks.backbones import OWN, SLIP, TimmBackbone
-        from askwise.patches import SKETCH
         from askwise.training.variation import VARIATIONS
 
         if self.prior not in (None, SKETCH):
@@ -156,7 +156,7 @@ class ImageOptions:
 
 def hold_images(path: Path, column: str | None) -> bool:
     """Whether cases at a path are images: a folder, an npz file, or a table with a column of paths."""
-    from askwise.data.image_files import IMAGE_TYPES
+    from askwise.data.images.files import IMAGE_TYPES
 
     return column is not None or path.is_dir() or path.suffix.lower() in (".npz", *IMAGE_TYPES)
 
@@ -195,7 +195,7 @@ def read_cases(
     drop: Sequence[str] | None = None,
 ) -> Cases:
     """Labelled images to learn from. split_by, drop: columns of a table of images."""
-    from askwise.data.files import read_costs
+    from askwise.data.tables.files import read_costs
 
     prices = None if costs is None else read_costs(costs)
     _check_options(path, options.images, target, options.split)
@@ -232,7 +232,7 @@ def _people(
     path: Path, column: str | None, target: str | None, split_by: str | None, drop: Sequence[str] | None
 ) -> Any:
     """Who each row of a table of images belongs to; what is dropped must be there, and is not looked at anyway."""
-    from askwise.data.files import read_table
+    from askwise.data.tables.files import read_table
 
     frame = read_table(path)
     rest = frame.drop(columns=[name for name in (column, target) if name in frame.columns])
@@ -263,7 +263,7 @@ def read(
     size: int | tuple[int, int] | None = None,
 ) -> Images:
     """The images at a path, with a bar while they are decoded."""
-    from askwise.data.image_files import read_images
+    from askwise.data.images.files import read_images
 
     _check_options(path, column, target, split)
     with fraction_progress(out, f"Reading {path.resolve().name}") as progress:
@@ -272,7 +272,7 @@ def read(
 
 def is_table(path: Path) -> bool:
     """Whether a path is that of a table, by its name."""
-    from askwise.data.files import TABLE_TYPES, table_type
+    from askwise.data.tables.files import TABLE_TYPES, table_type
 
     return table_type(path) in TABLE_TYPES and not path.is_dir()
 
@@ -312,7 +312,7 @@ def _in_grey(images: Any) -> Any:
 
 def layout_of(estimator: Any) -> PatchLayout | None:
     """How a model of images cuts them; None for a model of tables."""
-    from askwise.data.images import ImageSchema
+    from askwise.data.images.schema import ImageSchema
 
     schema = estimator.model_.schema
     return schema.layout if isinstance(schema, ImageSchema) else None

@@ -10,12 +10,12 @@ from rich.text import Text
 from askwise.cli import show
 from askwise.cli.common import JsonFlag, ModelFile, Out, QuietFlag, command
 from askwise.cli.progress import busy
-from askwise.errors import BundleError
+from askwise.core.errors import BundleError
 
 if TYPE_CHECKING:
-    from askwise.bundle import Contents
-    from askwise.data.images import ImageSchema
-    from askwise.data.table import Schema
+    from askwise.data.images.schema import ImageSchema
+    from askwise.data.tables.schema import Schema
+    from askwise.model.file import Contents
 
 # More labels would hide the rest.
 MOST_LABELS = 30
@@ -33,7 +33,7 @@ def info(model: ModelFile, as_json: JsonFlag = False, quiet: QuietFlag = False) 
     """
     with command(as_json, quiet) as out:
         with busy(out, f"Reading {model.name}"):
-            from askwise import bundle
+            from askwise.model import file as bundle
 
             contents = bundle.read(model)
             try:
@@ -46,7 +46,7 @@ def info(model: ModelFile, as_json: JsonFlag = False, quiet: QuietFlag = False) 
 
 def _facts(model: Path, contents: Contents) -> dict[str, Any]:
     """Everything about a model and its file, as JSON holds it."""
-    from askwise.description import contents_facts
+    from askwise.model.description import contents_facts
 
     return {
         "model": str(model),
@@ -58,7 +58,7 @@ def _facts(model: Path, contents: Contents) -> dict[str, Any]:
 
 
 def _show(out: Out, facts: dict[str, Any], parts: dict[str, Any]) -> None:
-    from askwise.data.images import ImageSchema
+    from askwise.data.images.schema import ImageSchema
 
     schema: Schema = parts["schema"]
     if isinstance(schema, ImageSchema):
@@ -75,7 +75,7 @@ def _show(out: Out, facts: dict[str, Any], parts: dict[str, Any]) -> None:
 
 
 def _cases(schema: Schema) -> str:
-    from askwise.data.images import ImageSchema
+    from askwise.data.images.schema import ImageSchema
 
     return "images" if isinstance(schema, ImageSchema) else "rows"
 

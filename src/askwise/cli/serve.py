@@ -12,7 +12,7 @@ import typer
 
 from askwise.cli.common import JsonFlag, Out, QuietFlag, command
 from askwise.cli.progress import busy
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 if TYPE_CHECKING:
     from askwise.service.app import Limits

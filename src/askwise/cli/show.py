@@ -15,9 +15,10 @@ from rich.text import Text
 if TYPE_CHECKING:
     import pandas as pd
 
-    from askwise.data.questions import Wording
-    from askwise.data.table import Column, Schema
-    from askwise.session import Candidate, Prediction
+    from askwise.data.tables.column import Column
+    from askwise.data.tables.questions import Wording
+    from askwise.data.tables.schema import Schema
+    from askwise.session.messages import Candidate, Prediction
 
 # Which metrics a short table shows, and under which heading.
 SHORT_METRICS = {"accuracy": "accuracy", "auroc": "AUROC", "log_loss": "log loss", "rmse": "RMSE", "r2": "R²"}
@@ -186,7 +187,7 @@ def words(wording: Wording, text_style: str = "") -> Text:
 
 def what_is_asked(schema: Schema) -> str:
     """How many questions there are, and what is free: the patches of images are not told one by one."""
-    from askwise.data.images import ImageSchema
+    from askwise.data.images.schema import ImageSchema
 
     free = len(schema.free)
     if isinstance(schema, ImageSchema):

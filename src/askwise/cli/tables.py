@@ -8,14 +8,14 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from askwise.errors import AskwiseError, listed, unknown_name
+from askwise.core.errors import AskwiseError, listed, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from askwise.cli.common import Out
-    from askwise.data.table import Schema
-    from askwise.tasks import Task
+    from askwise.core.tasks import Task
+    from askwise.data.tables.schema import Schema
 
 
 # More different texts than this, in more than half of the rows: an identifier.
@@ -24,7 +24,7 @@ MOST_TEXTS = 50
 
 def stem(path: Path) -> str:
     """The name of a table's file without its endings: cases for cases.csv.gz."""
-    from askwise.data.files import TABLE_TYPES, table_type
+    from askwise.data.tables.files import TABLE_TYPES, table_type
 
     kind = table_type(path)
     name = path.name.removesuffix(".gz")
@@ -33,7 +33,7 @@ def stem(path: Path) -> str:
 
 def check_there(path: Path) -> None:
     """Tell of a path with nothing there before anything else about it."""
-    from askwise.data.files import TABLE_TYPES, table_type
+    from askwise.data.tables.files import TABLE_TYPES, table_type
 
     if not path.exists():
         is_file = table_type(path) in (*TABLE_TYPES, ".json")
@@ -112,8 +112,8 @@ def _missing(path: Path, missing: Sequence[str], given: Sequence[str]) -> Askwis
 
 def as_labels(y: pd.Series[Any], task: Task) -> Any:
     """A file's target in the model's own labels: 1 and 1.0 and '1' are the same there."""
-    from askwise.data.table import category_key
-    from askwise.tasks import Classification
+    from askwise.core.tasks import Classification
+    from askwise.data.tables.column import category_key
 
     if not isinstance(task, Classification):
         return y.to_numpy()

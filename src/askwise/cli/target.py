@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from askwise.cli.common import Out
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,7 @@ def _classes(y: pd.Series[Any], number: bool) -> Any:
     """Labels as plain whole numbers, booleans or texts, whatever the file's type was."""
     import pandas as pd
 
-    from askwise.data.table import category_key
+    from askwise.data.tables.column import category_key
 
     if number:
         return y.to_numpy(dtype="int64")

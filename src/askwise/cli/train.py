@@ -23,7 +23,7 @@ from askwise.cli.common import (
 )
 from askwise.cli.progress import busy, training_progress
 from askwise.cli.target import TaskChoice, task_of
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 EXAMPLES = """\b
 Examples:
@@ -236,7 +236,7 @@ def _read_table(
 ) -> Cases:
     """A table to learn from, with its target apart, without what is dropped and without identifiers."""
     with busy(out, f"Reading {cases.name}"):
-        from askwise.data.files import read_costs, read_mapping, read_questions, read_table
+        from askwise.data.tables.files import read_costs, read_mapping, read_questions, read_table
 
         frame = read_table(cases)
         prices = None if costs is None else read_costs(costs)
@@ -292,7 +292,7 @@ def fitted(
 
 def narrowed(estimator: Any) -> str | None:
     """A sentence where a network of images is narrower than it would be on a GPU, since none was asked for."""
-    from askwise.methods.image import ImageMethod
+    from askwise.methods.images.method import ImageMethod
     from askwise.networks.backbones import CNN_WIDTHS as WIDTHS
 
     if not isinstance(estimator, ImageMethod) or estimator.hidden or estimator.backbone_width != WIDTHS["cpu"]:

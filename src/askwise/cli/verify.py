@@ -13,12 +13,12 @@ from rich.text import Text
 from askwise.cli import show
 from askwise.cli.common import JsonFlag, Out, QuietFlag, check_file_can_be_written, command
 from askwise.cli.progress import busy, fraction_progress
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from askwise.verification_trials import Outcome
+    from askwise.studies.verify.trials import Outcome
 
 EXAMPLES = """\b
 Examples:
@@ -100,8 +100,8 @@ def verify(
         if figure is not None:
             _check_figure(figure)
         with busy(out, "Starting"):
-            from askwise import verification_trials as verification
             from askwise.data.synthetic import DISTRIBUTIONS
+            from askwise.studies.verify import trials as verification
 
             trials = verification.trials_of(task or list(DISTRIBUTIONS), rows or DEFAULT_ROWS, seeds)
         given = {"hidden": hidden, "epochs": epochs, "pretrain_epochs": pretrain_epochs}
@@ -124,7 +124,7 @@ def verify(
 
 def _check_figure(path: Path) -> None:
     """Tell before minutes of training what would stop the picture after them."""
-    from askwise.plots import require_matplotlib
+    from askwise.report.plots.style import require_matplotlib
 
     if path.suffix.lower() != ".png":
         raise AskwiseError(f"--figure writes a PNG, was given {path}; give a name that ends in .png")
@@ -133,15 +133,15 @@ def _check_figure(path: Path) -> None:
 
 
 def _draw(outcomes: list[Outcome], path: Path) -> None:
-    from askwise.files import whole_file
-    from askwise.verification_plots import estimated_against_exact
+    from askwise.data.whole_file import whole_file
+    from askwise.studies.verify.plots import estimated_against_exact
 
     with whole_file(path) as part:
         estimated_against_exact(outcomes).savefig(part, format="png")
 
 
 def _say(out: Out, outcomes: list[Outcome], table: pd.DataFrame) -> None:
-    from askwise.verification_trials import mean_scores, shrinkage
+    from askwise.studies.verify.trials import mean_scores, shrinkage
 
     seeds = int(table["seeds"].max())
     spread = f", mean of {seeds} seeds ± standard deviation" if seeds > 1 else ""

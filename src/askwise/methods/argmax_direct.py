@@ -8,17 +8,18 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from askwise.acquisition import Step
-from askwise.arrays import at_least_float32
-from askwise.features import FeatureSpace, Rows
+from askwise.core.arrays import at_least_float32
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.step import Step
+from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.checks import check_numbers, check_whole_or_none
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
 from askwise.methods.table import TableMethod
 from askwise.networks.concrete import gumbel
 from askwise.networks.pair_policy import PairPolicy
-from askwise.policy import Policy
-from askwise.tasks import Task
 from askwise.training.episodes import EpisodeObjective
 from askwise.training.loop import Training
 from askwise.training.objectives import MaskedPrediction, random_known

@@ -26,24 +26,26 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from askwise import bundle, evaluation, export
 from askwise._version import __version__
-from askwise.acquisition import StoppingRule
-from askwise.data.questions import plain_questions
-from askwise.data.split import hold_out
-from askwise.data.table import Schema
-from askwise.errors import AskwiseError
-from askwise.features import FeatureSpace, Rows
-from askwise.model import Acquisition, Costs, Model
-from askwise.policy import Policy
-from askwise.session import Session
-from askwise.stopping import Rule, check_rule
-from askwise.tasks import Classification, Regression, Task
+from askwise.core.arrays import Array
+from askwise.core.errors import AskwiseError
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.step import StoppingRule
+from askwise.core.stopping import Rule, check_rule
+from askwise.core.tasks import Classification, Regression, Task
+from askwise.data.tables.questions import plain_questions
+from askwise.data.tables.schema import Schema
+from askwise.data.tables.split import hold_out
+from askwise.evaluation import curves, frontier, metrics
+from askwise.model import file as bundle
+from askwise.model import onnx as export
+from askwise.model.model import Acquisition, Costs, Model
+from askwise.session.session import Session
 from askwise.training.checkpoint import Checkpoint
 from askwise.training.draws import own_draws
 from askwise.training.loop import Progress, Training, placed, threads
-
-Array = np.ndarray[Any, Any]
 
 # Settings that do not change what is to be learnt: neither part of a run's fingerprint nor of a bundle.
 CIRCUMSTANCES = ("checkpoint_dir", "device")
@@ -165,7 +167,7 @@ class Method(BaseEstimator):
             training = Training(policy, placed(train, device), val.to(device), seed, checkpoint, progress)
             self.train(policy, training, task)
             model = Model(schema, task, policy.to("cpu").eval(), device=str(device))
-            evaluation.keep_frontier(model, val, val_answers)
+            frontier.keep_frontier(model, val, val_answers)
             model = replace(model, device=self.place_of_use(device))
         model.card = self._card(model, training, train, val, val_answers, time.perf_counter() - started)
         self.adopt(model)
@@ -183,7 +185,7 @@ class Method(BaseEstimator):
         if eval_set is not None:
             val_inputs, val_y = self.inputs(eval_set[0]), self.check_target(eval_set[1])
             check_consistent_length(val_inputs, val_y)
-            evaluation.coded(task, val_y)
+            metrics.coded(task, val_y)
             return rows, _with_answers(schema.encode(val_inputs), task, val_y), val_y
         by = None if split_by is None else np.asarray(split_by)
         stratify = isinstance(task, Classification)
@@ -222,7 +224,7 @@ class Method(BaseEstimator):
             "rows_validated": len(val),
             "seconds": round(seconds, 1),
             "epochs": {s: sum(h["stage"] == s for h in training.history) for s in training.stages},
-            "validation": evaluation.metrics(model.task, everything, evaluation.coded(model.task, val_answers)),
+            "validation": metrics.metrics(model.task, everything, metrics.coded(model.task, val_answers)),
         }
 
     def adopt(self, model: Model) -> None:
@@ -299,14 +301,14 @@ class Method(BaseEstimator):
         rows, _ = self._rows(X)
         answers = self.check_target(y)
         check_consistent_length(rows.x, answers)
-        return evaluation.curve(self.model_, rows, answers, costs, points, bootstrap, progress)
+        return curves.curve(self.model_, rows, answers, costs, points, bootstrap, progress)
 
     def frontier(self, X: Any, y: Any, costs: Costs = None) -> pd.DataFrame:
         """Penalty against mean cost on rows of your own; AverageCost uses it from now on under these costs."""
         rows, _ = self._rows(X)
         answers = self.check_target(y)
         check_consistent_length(rows.x, answers)
-        return evaluation.keep_frontier(self.model_, rows, answers, costs).copy()
+        return frontier.keep_frontier(self.model_, rows, answers, costs).copy()
 
     @property
     def frontier_(self) -> pd.DataFrame:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from askwise.features import FeatureSpace, Rows, evenly
-from askwise.tasks import Classification, Task
-
-Array = np.ndarray[Any, Any]
+from askwise.core.arrays import Array
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows, evenly
+from askwise.core.tasks import Classification, Task
 
 # More rows would change an order of columns hardly, and cost time.
 MOST_ROWS = 10_000

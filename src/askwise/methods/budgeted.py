@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from askwise.acquisition import StoppingRule
+from askwise.core.step import StoppingRule
+from askwise.core.stopping import Budget
 from askwise.methods.base import Method, with_settings
 from askwise.methods.checks import check_number
-from askwise.stopping import Budget
 
 
 @with_settings

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 
 def check_whole(name: str, number: object, least: int = 1) -> None:

@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from askwise.errors import AskwiseError
-from askwise.features import FeatureSpace
+from askwise.core.errors import AskwiseError
+from askwise.core.features import FeatureSpace
+from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, with_settings
 from askwise.methods.binning import MISSING, Levels, levels_of
 from askwise.methods.checks import check_whole
+from askwise.methods.cmicot_search import Bits, ExactScores, GreedyScores
 from askwise.methods.forward import forward_selection
 from askwise.methods.static import OrderPolicy, StaticMethod
 from askwise.methods.table import TableMethod
-from askwise.methods.teams import Bits, ExactScores, GreedyScores
-from askwise.tasks import Task
 from askwise.training.loop import Training
 
 POOLS = ("all", "asked")

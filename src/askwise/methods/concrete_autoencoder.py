@@ -8,7 +8,8 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from askwise.features import FeatureSpace
+from askwise.core.features import FeatureSpace
+from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.budgeted import affordable, paid_in_turn
 from askwise.methods.checks import check_numbers, check_whole_or_none
@@ -17,7 +18,6 @@ from askwise.methods.table import TableMethod
 from askwise.networks.concrete import ConcreteSelector
 from askwise.networks.pair import SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
-from askwise.tasks import Task
 from askwise.training.loop import Training, frozen
 from askwise.training.objectives import MaskedPrediction
 

@@ -6,15 +6,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from askwise.arrays import at_least_float32
-from askwise.features import FeatureSpace, Rows
+from askwise.core.arrays import at_least_float32
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification, Task
 from askwise.methods.base import ClassifierMethod, with_settings
 from askwise.methods.q_learning import QMethod
 from askwise.networks.dueling import DuelingNetworks
 from askwise.networks.mlp import MlpTrunk
 from askwise.networks.pair_policy import PairPolicy
-from askwise.policy import Belief, Policy
-from askwise.tasks import Classification, Task
 from askwise.training.loop import Training
 from askwise.training.objectives import RandomDraws, random_known
 from askwise.training.q_learning import QLearning, States, greedy, targets

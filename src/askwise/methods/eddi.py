@@ -5,7 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from askwise.features import FeatureSpace, Rows
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.imagining import ImaginingMethod
 from askwise.methods.table import TableMethod
@@ -13,8 +17,6 @@ from askwise.networks.mlp import Mlp
 from askwise.networks.pair import Networks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.networks.partial_vae import PartialVae, spread_noise
-from askwise.policy import Belief, Policy
-from askwise.tasks import Task
 from askwise.training.loop import Training
 from askwise.training.objectives import MaskedPrediction, RandomDraws, random_known
 from askwise.training.temperature import at_random

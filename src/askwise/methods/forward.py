@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from askwise.features import FeatureSpace
+from askwise.core.features import FeatureSpace
 
 
 def forward_selection(

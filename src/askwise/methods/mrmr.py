@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from askwise.errors import AskwiseError
-from askwise.features import FeatureSpace
+from askwise.core.arrays import Array
+from askwise.core.errors import AskwiseError
+from askwise.core.features import FeatureSpace
+from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.binning import Levels, information_with, levels_of
 from askwise.methods.checks import check_whole
 from askwise.methods.forward import forward_selection
 from askwise.methods.static import OrderPolicy, StaticMethod
 from askwise.methods.table import TableMethod
-from askwise.tasks import Task
 from askwise.training.loop import Training
-
-Array = np.ndarray[Any, Any]
 
 SCHEMES = ("difference", "quotient")
 # What a quotient's redundancy is at least, in nats: noise has none, or less.

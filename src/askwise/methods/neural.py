@@ -7,14 +7,14 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from askwise.arrays import cost_tensor
-from askwise.features import FeatureSpace
+from askwise.core.arrays import cost_tensor
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.tasks import Classification, Task
 from askwise.methods.base import Method, with_settings
 from askwise.methods.checks import check_number, check_whole_or_none
 from askwise.networks.pair import Networks
 from askwise.networks.pair_policy import PairPolicy
-from askwise.policy import Policy
-from askwise.tasks import Classification, Task
 from askwise.training.loop import Training
 from askwise.training.objectives import LoseFreeColumns
 from askwise.training.schedule import batch_size_for, epochs_for, patience_for

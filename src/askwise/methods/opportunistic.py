@@ -5,12 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from askwise.features import FeatureSpace, Rows
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, with_settings
 from askwise.methods.q_learning import QMethod
 from askwise.networks.pair_policy import PairPolicy
-from askwise.policy import Belief, Policy
-from askwise.tasks import Task
 from askwise.training.loop import Training
 from askwise.training.objectives import MaskedPrediction
 from askwise.training.q_learning import QLearning, States, greedy, targets

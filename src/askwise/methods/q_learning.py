@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import torch
 
-from askwise.arrays import cost_tensor
-from askwise.features import FeatureSpace
+from askwise.core.arrays import cost_tensor
+from askwise.core.features import FeatureSpace
+from askwise.core.tasks import Task
 from askwise.methods.base import with_settings
 from askwise.methods.budgeted import BudgetedMethod, paid_in_turn
 from askwise.methods.checks import check_whole_or_none
 from askwise.methods.neural import PRETRAIN_UPDATES
 from askwise.methods.table import TableMethod
 from askwise.networks.pair_policy import PairPolicy
-from askwise.tasks import Task
 from askwise.training.loop import Training, even_batches
 from askwise.training.q_learning import QLearning
 from askwise.training.temperature import fit_temperature

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.static import OrderPolicy, StaticMethod
 from askwise.methods.table import TableMethod
-from askwise.tasks import Task
 from askwise.training.draws import own_draws
 from askwise.training.loop import Training
 

@@ -10,23 +10,23 @@ import numpy as np
 import torch
 from torch import nn
 
-from askwise import bundle
-from askwise.errors import AskwiseError, AskwiseWarning, BundleError, unknown_name
+from askwise.core.errors import AskwiseError, AskwiseWarning, BundleError, unknown_name
+from askwise.core.stopping import parse_rule
 from askwise.methods.argmax_direct import ArgmaxDirectClassifier, ArgmaxDirectRegressor
 from askwise.methods.base import Method, pick_device
 from askwise.methods.cmicot import CmicotClassifier
 from askwise.methods.concrete_autoencoder import ConcreteAutoencoderClassifier, ConcreteAutoencoderRegressor
 from askwise.methods.cwcf import CwcfClassifier
-from askwise.methods.dime import DimeClassifier, DimeRegressor
-from askwise.methods.dime_image import DimeImageClassifier, DimeImageRegressor
+from askwise.methods.dime.images import DimeImageClassifier, DimeImageRegressor
+from askwise.methods.dime.tables import DimeClassifier, DimeRegressor
 from askwise.methods.eddi import EddiClassifier, EddiRegressor
-from askwise.methods.hard_attention import HardAttentionImageClassifier
-from askwise.methods.image_baselines import (
+from askwise.methods.images.baselines import (
     AllFeaturesImageClassifier,
     ArgmaxDirectImageClassifier,
     ConcreteAutoencoderImageClassifier,
     RandomOrderImageClassifier,
 )
+from askwise.methods.images.hard_attention import HardAttentionImageClassifier
 from askwise.methods.mrmr import MrmrClassifier, MrmrRegressor
 from askwise.methods.opportunistic import OpportunisticClassifier
 from askwise.methods.random_order import (
@@ -35,9 +35,9 @@ from askwise.methods.random_order import (
     RandomOrderClassifier,
     RandomOrderRegressor,
 )
-from askwise.model import Model
+from askwise.model import file as bundle
+from askwise.model.model import Model
 from askwise.networks.backbones import CNN_WIDTHS, TimmBackbone
-from askwise.stopping import parse_rule
 from askwise.training.draws import own_draws
 
 METHODS: dict[str, type[Method]] = {

@@ -7,15 +7,15 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from askwise.errors import AskwiseError
-from askwise.features import FeatureSpace
+from askwise.core.errors import AskwiseError
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.tasks import Task
 from askwise.methods.base import with_settings
 from askwise.methods.budgeted import BudgetedMethod, paid_in_turn
 from askwise.methods.neural import NeuralMethod
 from askwise.networks.pair import SharedNetworks
 from askwise.networks.pair_policy import PairPolicy
-from askwise.policy import Policy
-from askwise.tasks import Task
 from askwise.training.loop import Training
 from askwise.training.objectives import MaskedPrediction
 

@@ -9,18 +9,18 @@ import pandas as pd
 from sklearn.utils.validation import check_array, validate_data
 from torch import nn
 
-from askwise.data.questions import QuestionSpec
-from askwise.data.table import Schema
-from askwise.errors import AskwiseError
-from askwise.features import FeatureSpace
+from askwise.core.errors import AskwiseError
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.tasks import Task
+from askwise.data.tables.questions import QuestionSpec
+from askwise.data.tables.schema import Schema
 from askwise.methods.base import with_settings
 from askwise.methods.checks import check_whole
 from askwise.methods.neural import NeuralMethod
 from askwise.networks.dropout import set_dropout
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import SeparateNetworks, SharedNetworks
-from askwise.policy import Policy
-from askwise.tasks import Task
 from askwise.training.loop import Training
 from askwise.training.schedule import dropout_for
 

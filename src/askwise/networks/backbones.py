@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from askwise.errors import AskwiseError, listed, shortened, unknown_name
+from askwise.core.errors import AskwiseError, listed, shortened, unknown_name
+from askwise.data.images.patches import PatchLayout
 from askwise.networks.conv import SmallCnn, conv_norm
 from askwise.networks.pixels import MEAN, SEEN_CHANNELS, STD
 from askwise.networks.vit import SmallVit
-from askwise.patches import PatchLayout
 
 # Channels of the map's convolution before it is pooled, at most.
 POOLED = 512

@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from askwise.data.images.patches import PatchLayout
 from askwise.networks.image_pair import ROUNDING
 from askwise.networks.pair import Networks
 from askwise.networks.partial_vae import LARGEST, SMALLEST
 from askwise.networks.pixels import SEEN_CHANNELS, Pixels
-from askwise.patches import PatchLayout
 
 # Numbers that stand for one patch.
 FEATURES = 64

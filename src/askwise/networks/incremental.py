@@ -8,9 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from askwise.features import FeatureSpace, Rows
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy, Tracker
+from askwise.core.rows import Rows
 from askwise.networks.pair import Networks
-from askwise.policy import Belief, Policy, Tracker
 
 # Adding rows of weights runs at the speed of memory, a product at that of arithmetic: it pays for small groups only.
 LEAST_SAVING = 6

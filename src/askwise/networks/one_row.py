@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from askwise.core.arrays import Array
+from askwise.core.belief import Belief
 from askwise.networks.dropout import Dropout
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
 from askwise.networks.scaling import SCALINGS
-from askwise.policy import Belief
-
-Array = np.ndarray[Any, Any]
 
 # The size of an input that the sums of a first layer have room for. A schema cuts entries at ten standard deviations.
 LARGEST = 100.0

@@ -9,14 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from askwise.arrays import at_least_float32
-from askwise.features import FeatureSpace, Rows
+from askwise.core.arrays import at_least_float32
+from askwise.core.belief import Belief, OneRow
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy, Tracker
+from askwise.core.rows import Rows
+from askwise.core.tasks import Task
 from askwise.networks.incremental import FirstLayerTracker, GroupInputs
 from askwise.networks.one_row import MlpRow, RowNetworks, Units
 from askwise.networks.pair import Networks
 from askwise.networks.scaling import SCALINGS
-from askwise.policy import Belief, OneRow, Policy, Tracker
-from askwise.tasks import Task
 
 
 class PairPolicy(Policy):

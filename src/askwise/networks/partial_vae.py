@@ -7,7 +7,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from askwise.features import FeatureSpace, Rows
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
 from askwise.networks.mlp import MlpTrunk
 
 # Of each known entry's summand in the code of a set, and of the embedding that tells the entries apart.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from askwise.patches import PatchLayout
+from askwise.data.images.patches import PatchLayout
 
 # Of ImageNet, which most pretrained networks were trained on; by the published statistics of its channels.
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from askwise.features import FeatureSpace
+from askwise.core.features import FeatureSpace
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import Networks
 

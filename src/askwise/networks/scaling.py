@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from askwise.arrays import sigmoid, softplus
-from askwise.tasks import entropy
+from askwise.core.arrays import sigmoid, softplus
+from askwise.core.tasks import entropy
 
 # (raw scores, outputs without their gradient, unit of the loss) -> scores. "bounded": within 0 and H(y | x_S).
 SCALINGS: dict[str, Callable[[Any, Any, Any], Any]] = {

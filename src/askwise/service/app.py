@@ -18,15 +18,15 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from askwise._version import __version__
-from askwise.bundle import plain
-from askwise.errors import AskwiseError, unknown_name
+from askwise.core.errors import AskwiseError, unknown_name
+from askwise.model.file import plain
 from askwise.service import bodies, exports
 from askwise.service.catalogue import Catalogue, Served, Terms
 from askwise.service.guard import Guard, refusal
 from askwise.service.refusals import Conflict, Refusal
+from askwise.service.request_logging import WENT_WRONG, Metrics, Watch
 from askwise.service.sessions import KeptSessions
 from askwise.service.storage import Journal, Record
-from askwise.service.watch import WENT_WRONG, Metrics, Watch
 
 WEB = FilePath(__file__).parent / "web"
 # What a browser may load before anybody has given a token: the page, and whether the server is there.

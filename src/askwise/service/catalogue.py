@@ -12,18 +12,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from askwise.acquisition import StoppingRule
-from askwise.data.images import ImageSchema
-from askwise.data.sketches import sketch_of
-from askwise.description import model_facts
-from askwise.errors import AskwiseError, AskwiseWarning, listed
+from askwise.core.errors import AskwiseError, AskwiseWarning, listed
+from askwise.core.step import StoppingRule
+from askwise.core.stopping import least_value, parse_rule
+from askwise.data.images.schema import ImageSchema
+from askwise.data.images.sketches import sketch_of
 from askwise.methods.registry import load
-from askwise.model import Model
-from askwise.replies import session_facts
+from askwise.model.description import model_facts
+from askwise.model.model import Model
 from askwise.service.examples import Photo, find_photos
 from askwise.service.refusals import NotFound, Refusal
-from askwise.session import Session
-from askwise.stopping import least_value, parse_rule
+from askwise.session.replies import session_facts
+from askwise.session.session import Session
 
 ENDING = ".askwise"
 SLOW_SECONDS = 0.005

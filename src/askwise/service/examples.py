@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from askwise.data.image_files import IMAGE_TYPES, is_image, read_image
-from askwise.data.pictures import as_data_url
-from askwise.errors import AskwiseError
-from askwise.patches import PatchLayout
+from askwise.core.errors import AskwiseError
+from askwise.data.images.files import IMAGE_TYPES, is_image, read_image
+from askwise.data.images.patches import PatchLayout
+from askwise.data.images.pictures import as_data_url
 
 MOST = 24
 One = TypeVar("One")

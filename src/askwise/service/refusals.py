@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 
 class Refusal(AskwiseError):

@@ -12,7 +12,7 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 
 SHORTEST_TOKEN = 16
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 from askwise.service.catalogue import Catalogue, Served
-from askwise.service.kept import MOST_EVENTS, Happening, Kept, now
 from askwise.service.refusals import Conflict, NotFound, TooMany
 from askwise.service.storage import Journal, Record
+from askwise.service.stored_session import MOST_EVENTS, Happening, Kept, now
 
 # How often a request is tried again on what another server has written meanwhile.
 TRIES = 5

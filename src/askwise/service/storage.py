@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
 from askwise.service.refusals import Conflict, Unavailable
 
 logger = logging.getLogger("askwise.service")

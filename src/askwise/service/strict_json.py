@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from askwise.data.files import each_once
-from askwise.errors import AskwiseError
+from askwise.core.errors import AskwiseError
+from askwise.data.tables.files import each_once
 
 
 class NotStrict(ValueError):

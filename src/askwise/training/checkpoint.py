@@ -11,8 +11,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from askwise.errors import AskwiseError
-from askwise.files import whole_file
+from askwise.core.errors import AskwiseError
+from askwise.data.whole_file import whole_file
 
 
 @dataclass(frozen=True)

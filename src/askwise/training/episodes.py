@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from askwise.acquisition import Step, walk
-from askwise.features import Rows
-from askwise.policy import Policy
-from askwise.tasks import Task
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.step import Step
+from askwise.core.tasks import Task
+from askwise.core.walk import walk
 from askwise.training.loop import evaluating, even_batches
 from askwise.training.update import aside
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from askwise.arrays import keep_memory
-from askwise.errors import AskwiseError
-from askwise.features import Rows
+from askwise.core.arrays import keep_memory
+from askwise.core.errors import AskwiseError
+from askwise.core.rows import Rows
 from askwise.training.checkpoint import Checkpoint, Saved
 from askwise.training.draws import own_draws
 from askwise.training.recording import Learn, fastest

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from askwise.acquisition import random_open
-from askwise.features import FeatureSpace, Rows
-from askwise.policy import Policy
-from askwise.tasks import Task
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.tasks import Task
+from askwise.core.walk import random_open
 from askwise.training.draws import own_draws
 from askwise.training.loop import evaluating
 from askwise.training.update import aside

@@ -9,13 +9,15 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from askwise.acquisition import explore, propose, walk
-from askwise.arrays import any_in_row
-from askwise.features import Rows
+from askwise.core.arrays import any_in_row
+from askwise.core.belief import Belief
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows
+from askwise.core.step import propose
+from askwise.core.stopping import Budget
+from askwise.core.tasks import Task
+from askwise.core.walk import explore, walk
 from askwise.networks.pair_policy import PairPolicy
-from askwise.policy import Belief, Policy
-from askwise.stopping import Budget
-from askwise.tasks import Task
 from askwise.training.episodes import EpisodeObjective
 from askwise.training.loop import evaluating
 from askwise.training.objectives import random_known

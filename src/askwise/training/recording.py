@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from askwise.errors import AskwiseWarning
-from askwise.features import Rows
+from askwise.core.errors import AskwiseWarning
+from askwise.core.rows import Rows
 from askwise.training.update import Update
 
 Learn = Callable[[Rows, Tensor], None]

@@ -7,9 +7,10 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from askwise.features import FeatureSpace, Rows
+from askwise.core.belief import Belief
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
 from askwise.networks.pair_policy import PairPolicy
-from askwise.policy import Belief
 
 # How far the slow copy follows with each update.
 TARGET_RATE = 0.01

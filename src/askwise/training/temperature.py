@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from askwise.acquisition import walk
-from askwise.features import Rows, evenly
-from askwise.policy import Policy
+from askwise.core.policy import Policy
+from askwise.core.rows import Rows, evenly
+from askwise.core.walk import walk
 from askwise.training.draws import own_draws
 from askwise.training.objectives import random_known
 

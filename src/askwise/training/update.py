@@ -11,7 +11,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from askwise.features import Rows
+from askwise.core.rows import Rows
 
 # Of a network with convolutions, for bfloat16 to pay on a CPU.
 FEWEST_WEIGHTS = 300_000

@@ -8,8 +8,8 @@ from dataclasses import replace
 import torch
 from torch.nn import functional as F
 
-from askwise.features import Rows
-from askwise.patches import PatchLayout
+from askwise.core.rows import Rows
+from askwise.data.images.patches import PatchLayout
 
 VARIATIONS = ("shift", "zoom", "flip")
 # How far an image is moved, as a share of its size, and how much larger it gets, at most.

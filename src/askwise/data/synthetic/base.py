@@ -8,16 +8,15 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
-from askwise.data.table import Schema
-from askwise.policy import Belief, Policy
-from askwise.tasks import Task
-
-Array = np.ndarray[Any, Any]
+from askwise.core.arrays import Array
+from askwise.core.belief import Belief
+from askwise.core.policy import Policy
+from askwise.core.tasks import Task
+from askwise.data.tables.schema import Schema
 
 
 class Distribution(ABC):

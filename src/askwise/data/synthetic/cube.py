@@ -10,8 +10,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from askwise.data.synthetic.base import Array, Distribution, entropy_of
-from askwise.tasks import Classification
+from askwise.core.arrays import Array
+from askwise.core.tasks import Classification
+from askwise.data.synthetic.base import Distribution, entropy_of
 
 SIGMA = 0.3
 N_LABELS, N_BITS, CYCLE, N_COLUMNS = 8, 3, 10, 20

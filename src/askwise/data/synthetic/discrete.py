@@ -9,8 +9,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from askwise.data.synthetic.base import Array, Distribution, entropy_of, logarithm
-from askwise.tasks import Classification
+from askwise.core.arrays import Array
+from askwise.core.tasks import Classification
+from askwise.data.synthetic.base import Distribution, entropy_of, logarithm
 
 
 class Discrete(Distribution):

@@ -9,8 +9,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from askwise.data.synthetic.base import Array, Distribution
-from askwise.tasks import Regression
+from askwise.core.arrays import Array
+from askwise.core.tasks import Regression
+from askwise.data.synthetic.base import Distribution
 
 
 class Gaussian(Distribution):

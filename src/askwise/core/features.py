@@ -1,0 +1,91 @@
+"""What can be asked: groups of columns with a cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class FeatureSpace:
+    """Names and costs of the groups, and which columns and input entries each group reveals.
+
+    A *group* is what is asked and paid for. It holds one or more *columns* (presence is per column), and a column
+    holds one or more *entries* of the network's input (a category's one-hot entries). Columns of group -1 are free:
+    known from the start, never asked.
+    """
+
+    # Rows that keep a GPU busy.
+    most_on_gpu: ClassVar[int] = 16384
+
+    names: tuple[str, ...]
+    costs: tuple[float, ...]
+    group_of_column: tuple[int, ...]
+    column_of_entry: tuple[int, ...]
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.names)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.group_of_column)
+
+    @property
+    def n_entries(self) -> int:
+        return len(self.column_of_entry)
+
+    @property
+    def n_inputs(self) -> int:
+        """What a network on (x, mask) sees."""
+        return self.n_entries + self.n_columns
+
+    def rows_at_once(self, device: torch.device) -> int:
+        """How many rows to compute with at a time: what a CPU's cache holds, and what keeps a GPU busy."""
+        most, most_entries = (1024, 2**22) if device.type == "cpu" else (self.most_on_gpu, 2**25)
+        return max(16, min(most, most_entries // self.n_entries))
+
+    def in_order(self, costs: Any) -> Any:
+        """Prices as given; those laid out in some other way than one after another are brought into order."""
+        return costs
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """The number of each group."""
+        return {name: g for g, name in enumerate(self.names)}
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of each group."""
+        found: list[list[int]] = [[] for _ in self.names]
+        for column, group in enumerate(self.group_of_column):
+            if group >= 0:
+                found[group].append(column)
+        return tuple(tuple(columns) for columns in found)
+
+    @cached_property
+    def columns_are_groups(self) -> bool:
+        """Whether every column is its own group, in order, so that no gather is needed."""
+        return self.group_of_column == tuple(range(self.n_groups))
+
+    @cached_property
+    def has_free_columns(self) -> bool:
+        return any(group < 0 for group in self.group_of_column)
+
+    @cached_property
+    def entries_are_columns(self) -> bool:
+        return self.column_of_entry == tuple(range(self.n_columns))
+
+    def available(self, present: Tensor) -> Tensor:
+        """Which groups can be had, (rows, groups): those with at least one present column, from (rows, columns)."""
+        if self.columns_are_groups:
+            return present
+        available = torch.zeros(len(present), self.n_groups, dtype=torch.bool, device=present.device)
+        for column, group in enumerate(self.group_of_column):
+            if group >= 0:
+                available[:, group] |= present[:, column]
+        return available

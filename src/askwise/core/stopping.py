@@ -1,0 +1,273 @@
+"""When to stop asking: small rules that combine with a bar."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+from typing import Any, ClassVar
+
+import numpy as np
+
+from askwise.core.arrays import uniform
+from askwise.core.errors import AskwiseError, AskwiseWarning, shortened, unknown_name
+from askwise.core.policy import Policy
+from askwise.core.step import Step, StoppingRule, parts_of
+from askwise.core.tasks import Classification, Task
+
+Frontier = Mapping[str, Any]
+# Two numbers nearer than this, relative to a threshold, are the same: a value that was read off may be used as one.
+ROUNDING = 1e-9
+# Every step looks at every rule: a text of thousands of them is no rule that anybody means.
+MOST_PARTS = 100
+
+
+class Rule:
+    """Base of the rules: a bar joins two of them, `Budget(40) | Confidence(0.1)` stops when either says so.
+
+    A rule of your own needs one method, `stops(step) -> (batch,) bool`; inherit from this class to get the bar. It
+    judges each case by itself: cases that have stopped leave the batch.
+    """
+
+    name: ClassVar[str]
+
+    def __or__(self, other: StoppingRule) -> AnyOf:
+        return AnyOf(parts_of(self) + parts_of(other))
+
+    def __ror__(self, other: StoppingRule) -> AnyOf:
+        return AnyOf(parts_of(other) + parts_of(self))
+
+    def stops(self, step: Step) -> Any:
+        raise NotImplementedError
+
+    def check(self, task: Task, policy: Policy) -> None:
+        """Raise a clear error where the rule has no meaning for this task or policy."""
+
+    def resolve(self, frontier: Callable[[], Frontier]) -> StoppingRule:
+        """The rule to run, once the model's frontier is at hand."""
+        del frontier
+        return self
+
+
+def _number(what: str, value: object) -> None:
+    try:
+        fits = isinstance(value, (int, float, np.integer, np.floating)) and float(value) >= 0
+    except OverflowError:
+        # A whole number that no float can hold.
+        fits = False
+    if not fits or isinstance(value, bool):
+        raise AskwiseError(f"{what} takes a number of at least 0, was given {shortened(value)}")
+
+
+def _text(value: float) -> str:
+    """A number as short as can be read back exactly."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
+@dataclass(frozen=True)
+class Budget(Rule):
+    """Spend at most k, in cost units: go on with the best group that is still affordable, stop when none is."""
+
+    k: float
+    name: ClassVar[str] = "budget"
+
+    def __post_init__(self) -> None:
+        _number("a budget", self.k)
+
+    def __str__(self) -> str:
+        return f"budget={_text(self.k)}"
+
+    def allows(self, spent: Any, costs: Any) -> Any:
+        # Where all cost the same, one comparison a row will do.
+        return (costs[:1] if uniform(costs) else costs) <= self._left(spent)[:, None]
+
+    def stops(self, step: Step) -> Any:
+        return step.cheapest > self._left(step.spent)
+
+    def _left(self, spent: Any) -> Any:
+        # Prices such as 0.1 + 0.2 must fit a budget of 0.3.
+        return self.k * (1 + ROUNDING) - spent
+
+
+@dataclass(frozen=True)
+class Confidence(Rule):
+    """Stop when the entropy of the prediction, H(y | x_S), is at most m nats."""
+
+    m: float
+    name: ClassVar[str] = "confidence"
+
+    def __post_init__(self) -> None:
+        _number("a confidence", self.m)
+
+    def __str__(self) -> str:
+        return f"confidence={_text(self.m)}"
+
+    def check(self, task: Task, policy: Policy) -> None:
+        del policy
+        if not isinstance(task, Classification):
+            raise AskwiseError(
+                "a confidence needs class probabilities, and this model predicts a number; "
+                "use a budget, a penalty or an average cost"
+            )
+
+    def stops(self, step: Step) -> Any:
+        return step.entropy <= self.m * (1 + ROUNDING)
+
+    def near(self, step: Step, tolerance: float) -> Any:
+        """Where rounding could decide."""
+        return abs(step.entropy - self.m) <= tolerance * self.m
+
+
+@dataclass(frozen=True)
+class Penalty(Rule):
+    """Stop when no open group that can be paid is worth its cost: max value / cost < lam."""
+
+    lam: float
+    name: ClassVar[str] = "penalty"
+
+    def __post_init__(self) -> None:
+        _number("a penalty", self.lam)
+
+    def __str__(self) -> str:
+        return f"penalty={_text(self.lam)}"
+
+    def check(self, task: Task, policy: Policy) -> None:
+        del task
+        if not policy.is_information:
+            raise AskwiseError(
+                "a penalty needs scores that are information, and this method's scores are only an order; "
+                "use a budget or a confidence, as Budget(5) or budget=5"
+            )
+
+    def stops(self, step: Step) -> Any:
+        return (step.best < self.lam * (1 - ROUNDING)) & step.can_ask
+
+    def near(self, step: Step, tolerance: float) -> Any:
+        """Where rounding could decide."""
+        return abs(step.best - self.lam) <= tolerance * self.lam
+
+
+@dataclass(frozen=True)
+class AverageCost(Rule):
+    """Spend at most k on average: the penalty whose mean cost on the validation rows is the largest not above k."""
+
+    k: float
+    name: ClassVar[str] = "average-cost"
+
+    def __post_init__(self) -> None:
+        _number("an average cost", self.k)
+
+    def __str__(self) -> str:
+        return f"average-cost={_text(self.k)}"
+
+    def check(self, task: Task, policy: Policy) -> None:
+        Penalty(0).check(task, policy)
+
+    def resolve(self, frontier: Callable[[], Frontier]) -> Penalty:
+        table = frontier()
+        penalty, cost = np.asarray(table["penalty"]), np.asarray(table["mean_cost"])
+        least, most = cost[cost > 0].min(initial=np.inf), cost.max(initial=0.0)
+        if self.k < least:
+            warnings.warn(
+                f"an average cost of {self.k:g} is below the least this model spends when it asks at all ({least:.4g})"
+                ": nothing will be asked",
+                AskwiseWarning,
+                stacklevel=2,
+            )
+            return Penalty(math.inf)
+        if self.k > most * (1 + 1e-6):
+            warnings.warn(
+                f"an average cost of {self.k:g} is above the most this model spends on average ({most:.4g}): "
+                "everything will be asked",
+                AskwiseWarning,
+                stacklevel=2,
+            )
+            return Penalty(0.0)
+        return Penalty(float(penalty[int(np.where(cost <= self.k * (1 + ROUNDING), cost, -1.0).argmax())]))
+
+
+@dataclass(frozen=True)
+class AnyOf(Rule):
+    """Several rules: stop when any of them says stop, ask only what all of them allow."""
+
+    parts: tuple[StoppingRule, ...]
+    name: ClassVar[str] = "any"
+
+    def __str__(self) -> str:
+        return "|".join(str(p) for p in self.parts)
+
+    def check(self, task: Task, policy: Policy) -> None:
+        for part in self.parts:
+            check_rule(part, task, policy)
+
+    def resolve(self, frontier: Callable[[], Frontier]) -> AnyOf:
+        return AnyOf(tuple(resolve_rule(part, frontier) for part in self.parts))
+
+    def allows(self, spent: Any, costs: Any) -> Any:
+        anything = spent[:, None] + costs <= math.inf
+        return reduce(and_, [part.allows(spent, costs) for part in self.parts if hasattr(part, "allows")], anything)
+
+    def stops(self, step: Step) -> Any:
+        return reduce(or_, [part.stops(step) for part in self.parts])
+
+
+def check_rule(rule: StoppingRule, task: Task, policy: Policy) -> None:
+    """Raise where the rule can't be run at all, or has no meaning here."""
+    if isinstance(rule, type) or not callable(getattr(rule, "stops", None)):
+        raise AskwiseError(
+            f"stop={rule!r} is not a stopping rule; give Budget(k), Confidence(m), Penalty(lam), AverageCost(k), "
+            "or an object with a method stops(step)"
+        )
+    if isinstance(rule, Rule):
+        rule.check(task, policy)
+
+
+def resolve_rule(rule: StoppingRule, frontier: Callable[[], Frontier]) -> StoppingRule:
+    return rule.resolve(frontier) if isinstance(rule, Rule) else rule
+
+
+RULES: dict[str, type[Budget] | type[Confidence] | type[Penalty] | type[AverageCost]] = {
+    "budget": Budget,
+    "confidence": Confidence,
+    "penalty": Penalty,
+    "average-cost": AverageCost,
+}
+
+
+def least_value(rule: StoppingRule | None) -> float | None:
+    """The least value per cost that a rule still asks, None where it sets none."""
+    return max((part.lam for part in parts_of(rule) if isinstance(part, Penalty)), default=None)
+
+
+def takes_arrays(rule: StoppingRule | None) -> bool:
+    """Whether a rule runs on numpy arrays as well as on tensors: ours do, a user's own may call torch's functions."""
+    if isinstance(rule, AnyOf):
+        return type(rule) is AnyOf and all(takes_arrays(part) for part in rule.parts)
+    return rule is None or type(rule) in RULES.values()
+
+
+def parse_rule(text: str) -> Rule:
+    """A rule from its text: `budget=5`, `confidence=0.1`, `penalty=0.02`, `average-cost=40`, joined by `|`."""
+    parts = text.split("|")
+    if len(parts) > MOST_PARTS:
+        raise AskwiseError(
+            f"stopping rule {shortened(text)} has {len(parts)} parts joined by bars; at most {MOST_PARTS} are allowed"
+        )
+    rules: list[Rule] = []
+    for part in parts:
+        name, equals, value = part.strip().partition("=")
+        if name.strip() not in RULES:
+            raise unknown_name("stopping rule", name.strip(), RULES)
+        try:
+            number = float(value)
+        except ValueError:
+            raise AskwiseError(
+                f"stopping rule {shortened(part.strip())} needs a number, as in '{name.strip()}=5'"
+                + ("" if equals else "; no '=' was given")
+            ) from None
+        rules.append(RULES[name.strip()](number))
+    return rules[0] if len(rules) == 1 else AnyOf(tuple(rules))

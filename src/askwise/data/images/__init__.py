@@ -1,0 +1,1 @@
+"""Images: their files, how they are cut into patches, and sketches of them."""

@@ -1,0 +1,1 @@
+"""Tables: their files, columns, prices, questions and splits."""

@@ -1,0 +1,56 @@
+"""The values of a column as the network's entries."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from askwise.core.arrays import Array
+from askwise.core.errors import AskwiseWarning, listed
+from askwise.data.tables.column import CATEGORY, MOST_CATEGORIES, NUMBER, Column, category_key, check_finite
+
+
+def encode_column(column: Column, series: pd.Series[Any], out: Array) -> Array:
+    """Write one column's entries into `out`; returns which rows are present."""
+    if column.kind == CATEGORY:
+        codes = _codes(column, series)
+        seen = codes >= 0
+        out[np.flatnonzero(seen), codes[seen]] = 1.0
+        return seen
+    numbers = _numbers(column, series)
+    here = ~np.isnan(numbers)
+    check_finite(numbers, column.name)
+    out[:, 0] = np.where(here, column.scaled(numbers), 0.0)
+    return here
+
+
+def _numbers(column: Column, series: pd.Series[Any]) -> Array:
+    numeric = pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype)
+    if numeric and (column.kind == NUMBER or series.dropna().isin([0, 1]).all()):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    # In a column of numbers, a table's True is 1 as it was in training.
+    values = (int(v) if isinstance(v, (bool, np.bool_)) else v for v in series)
+    parsed = [column.parse(v) for v in values]
+    return np.array([np.nan if v is None else float(v) for v in parsed], dtype=np.float64)
+
+
+def _codes(column: Column, series: pd.Series[Any]) -> Array:
+    """Position of each row's category; -1 where it is missing or was never seen in training."""
+    position = {key: i for i, key in enumerate(column.categories)}
+    missing = series.isna().to_numpy()
+    uniques, inverse = np.unique(series[~missing].map(category_key).to_numpy(dtype=object), return_inverse=True)
+    known = np.array([position.get(u, -1) for u in uniques], dtype=np.int64)
+    codes = np.full(len(series), -1, dtype=np.int64)
+    codes[~missing] = known[inverse] if len(uniques) else -1
+    never = uniques[known < 0] if len(uniques) else uniques
+    if len(never) and len(column.categories) < MOST_CATEGORIES:
+        warnings.warn(
+            f"column {column.name!r}: {listed(never.tolist(), 5)} was never seen in training and counts as "
+            f"not available; seen: {listed(column.categories)}",
+            AskwiseWarning,
+            stacklevel=2,
+        )
+    return codes

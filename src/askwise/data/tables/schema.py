@@ -1,0 +1,164 @@
+"""Schema: the columns of a table, and the groups they form."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from askwise.core.arrays import Array
+from askwise.core.errors import AskwiseError, listed, unknown_name
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
+from askwise.data.tables.column import CATEGORY, Column, describe, ordered
+from askwise.data.tables.encoding import encode_column
+from askwise.data.tables.groups import GroupSpec, as_list, find_column, group_members
+from askwise.data.tables.prices import group_costs
+from askwise.data.tables.questions import QuestionSpec, Wording, read_words
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All columns of a table, and the space of groups that can be asked.
+
+    `wording` has the texts, units and help that were given, by the name of a column or group.
+    """
+
+    columns: tuple[Column, ...]
+    space: FeatureSpace
+    named: bool
+    wording: Mapping[str, Wording] = field(default_factory=dict, hash=False)
+
+    @cached_property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.columns)
+
+    @cached_property
+    def column_position(self) -> dict[str, int]:
+        """The number of each column."""
+        return {name: c for c, name in enumerate(self.column_names)}
+
+    @property
+    def n_features(self) -> int:
+        """What scikit-learn counts as the features of a row."""
+        return len(self.columns)
+
+    def column(self, name: str) -> Column:
+        return self.columns[self.column_position[name]]
+
+    @cached_property
+    def free(self) -> tuple[str, ...]:
+        return tuple(c.name for c, g in zip(self.columns, self.space.group_of_column, strict=True) if g < 0)
+
+    @cached_property
+    def _columns_of(self) -> dict[str, tuple[Column, ...]]:
+        members = zip(self.space.names, self.space.members, strict=True)
+        return {group: tuple(self.columns[c] for c in columns) for group, columns in members}
+
+    def columns_of(self, group: str) -> tuple[Column, ...]:
+        return self._columns_of[group]
+
+    @cached_property
+    def _first_entry(self) -> tuple[int, ...]:
+        """The first of each column's entries."""
+        return tuple(accumulate((c.n_entries for c in self.columns[:-1]), initial=0))
+
+    def group_of(self, name: str) -> str | None:
+        """The group of a group's or a column's name; None for a free column."""
+        if name in self.space.position:
+            return name
+        if name not in self.column_position:
+            raise unknown_name("question", name, [*self.space.names, *self.column_names])
+        group = self.space.group_of_column[self.column_position[name]]
+        return None if group < 0 else self.space.names[group]
+
+    def wording_of(self, name: str) -> Wording:
+        """How a column or a group is put to a person; an empty wording where none was given."""
+        return self.wording.get(name, Wording())
+
+    def question_wording(self, group: str) -> Wording:
+        """How a question is put: a group of one column is put as its column is, where it has no words of its own."""
+        columns = self.columns_of(group)
+        if len(columns) > 1:
+            return replace(self.wording_of(group), unit="")
+        own, its = self.wording_of(group), self.wording_of(columns[0].name)
+        return Wording(own.text or its.text, its.unit, own.help or its.help)
+
+    def encode(self, frame: pd.DataFrame) -> Rows:
+        """Rows without answers: missing values are absent, categories never seen in training too, with a warning."""
+        x = np.zeros((len(frame), self.space.n_entries), dtype=np.float32)
+        present = np.zeros((len(frame), len(self.columns)), dtype=bool)
+        entry = 0
+        for c, column in enumerate(self.columns):
+            width = column.n_entries
+            present[:, c] = encode_column(column, frame.iloc[:, c], x[:, entry : entry + width])
+            entry += width
+        there = torch.from_numpy(present)
+        return Rows(torch.from_numpy(x), there, self.space.available(there))
+
+    def put(self, name: str, value: Any, x: Array, present: Array) -> None:
+        """Write the parsed answer of one column, never None, into a row's x (1, entries) and present (1, columns)."""
+        c = self.column_position[name]
+        column, entry = self.columns[c], self._first_entry[c]
+        present[0, c] = True
+        if column.kind == CATEGORY:
+            x[0, entry + column.categories.index(value)] = 1.0
+        else:
+            x[0, entry] = column.scaled(np.float64(value))
+
+    def to_dict(self) -> dict[str, Any]:
+        space = asdict(self.space)
+        del space["column_of_entry"]
+        facts = {"columns": [asdict(c) for c in self.columns], "space": space, "named": self.named}
+        wording = {name: asdict(words) for name, words in self.wording.items()}
+        # Without any, the same as before there were wordings: what was told apart by it still is.
+        return facts | ({"wording": wording} if wording else {})
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Schema:
+        columns = tuple(Column(**{**c, "categories": tuple(c["categories"])}) for c in data["columns"])
+        space = {k: tuple(v) for k, v in data["space"].items()}
+        # A model saved before questions had texts has none.
+        wording = {name: Wording(**words) for name, words in data.get("wording", {}).items()}
+        return Schema(columns, FeatureSpace(**space, column_of_entry=_entries(columns)), data["named"], wording)
+
+    @staticmethod
+    def of(
+        frame: pd.DataFrame,
+        *,
+        named: bool = True,
+        costs: Mapping[Any, float] | Sequence[float] | None = None,
+        groups: GroupSpec | None = None,
+        free: Sequence[Hashable] | None = None,
+        questions: QuestionSpec | None = None,
+    ) -> Schema:
+        """Read a table's types, scales and categories, and lay its columns out in priced groups."""
+        names = [str(n) for n in frame.columns]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise AskwiseError(f"columns must have different names; given twice: {listed(twice)}")
+        free_columns = [find_column("column in free", f, names) for f in as_list("free", free)]
+        members = group_members(names, groups, free_columns)
+        group_names = tuple(members)
+        if not group_names:
+            raise AskwiseError("every column is free, so nothing is left to ask; leave at least one column to be asked")
+        costs_of = group_costs(costs, names, members, free_columns)
+        group_of_column = tuple(
+            next((g for g, group in enumerate(group_names) if n in members[group]), -1) for n in names
+        )
+        words = read_words(questions, names, members)
+        columns = tuple(
+            ordered(describe(frame.iloc[:, c], name), words.choices.get(name, ())) for c, name in enumerate(names)
+        )
+        space = FeatureSpace(group_names, costs_of, group_of_column, _entries(columns))
+        return Schema(columns, space, named, words.wording)
+
+
+def _entries(columns: Sequence[Column]) -> tuple[int, ...]:
+    return tuple(c for c, column in enumerate(columns) for _ in range(column.n_entries))

@@ -1,0 +1,1 @@
+"""Numbers about a model: metrics, curves, frontiers, calibration, a known truth."""

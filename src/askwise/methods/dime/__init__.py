@@ -1,0 +1,1 @@
+"""DIME, on tables and on images."""

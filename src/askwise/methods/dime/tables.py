@@ -1,0 +1,133 @@
+"""DIME on tables."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor, nn
+
+from askwise.core.errors import AskwiseError
+from askwise.core.features import FeatureSpace
+from askwise.core.policy import Policy
+from askwise.core.tasks import Task
+from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
+from askwise.methods.dime.base import FIRST_VALUE, Dime
+from askwise.methods.neural import NeuralMethod
+from askwise.methods.table import TableMethod
+from askwise.networks.pair import Networks, SeparateNetworks
+from askwise.networks.prior_pair import PriorNetworks
+from askwise.training.loop import Training
+
+
+@with_settings
+class TableDime(TableMethod, Dime):
+    """DIME on tables: perceptrons, or modules of the user's own."""
+
+    share_trunk: bool = False
+    predictor: nn.Module | None = None
+    value: nn.Module | None = None
+    free_network: bool = False
+    stop_gradient: bool = True
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        if self.free_network and (self.share_trunk or self.predictor is not None):
+            raise AskwiseError(
+                "free_network=True builds its own networks; leave out share_trunk=, predictor= and value="
+            )
+        if self.free_network and not self.free:
+            raise AskwiseError("free_network=True is for free columns, and there are none; name some with free=")
+        if (self.predictor is None) != (self.value is None):
+            raise AskwiseError("give both predictor= and value=, or neither")
+        if self.predictor is not None and self.share_trunk:
+            raise AskwiseError(
+                "share_trunk=True builds its own networks; it can't be joined with predictor= and value="
+            )
+
+    def networks(self, space: FeatureSpace, task: Task) -> Networks:
+        if self.predictor is not None and self.value is not None:
+            # Modules of the user's own are deep-copied, so that fit never changes what was given.
+            # Together, so that what they share stays shared.
+            own = SeparateNetworks(*copy.deepcopy((self.predictor, self.value)))
+            _check_shapes(own, space, task)
+            return own
+        if self.free_network:
+            sizes = self.hidden, self.layers, self.dropout or 0.0
+            with_prior = PriorNetworks(space, task.n_outputs, *sizes, self.stop_gradient)
+            nn.init.constant_(with_prior.value.head.bias, FIRST_VALUE)
+            return with_prior
+        networks = self.pair(space, task, self.share_trunk)
+        nn.init.constant_(networks.score_head.bias, FIRST_VALUE)
+        return networks
+
+    def ready(self, policy: Policy, training: Training) -> None:
+        if self.predictor is None:
+            super().ready(policy, training)
+        else:
+            # The dropout of the user's own modules is the user's.
+            NeuralMethod.ready(self, policy, training)
+
+
+@with_settings
+class DimeClassifier(ClassifierMethod, TableDime):
+    """Asks the group with the most information about a label per cost, and stops when a rule says so.
+
+    costs, groups, free: prices, panels of columns asked together, and columns known from the start. questions: texts,
+    units, help and the order of choices, by the name of a column or group.
+    max_steps: questions in a training episode, by default as many as there are groups, 32 at most.
+    hidden, layers, dropout, share_trunk: the networks, dropout by default less the more rows there are. free_network:
+    free columns pass through a network of their own, which predictions train only with stop_gradient=False. predictor,
+    value: modules (x, mask) -> outputs and (batch, n_groups) instead of them.
+    scaling: "bounded" keeps estimates within 0 and the prediction's entropy; "positive" and "none" are for ablation.
+    class_weights: "balanced" or a mapping of label to weight.
+    epochs: passes over the rows in joint training, and in the two stages before it unless pretrain_epochs says
+    otherwise; by default what suits the number of rows, as with batch_size. patience: epochs without improvement
+    after which a stage stops, by default a third of them. learning_rate, weight_decay: of AdamW. epsilon: share of
+    random questions in the first episodes; it falls to 0.
+    stop: the rule used where none is given. validation_fraction: share of the rows held out in fit.
+    checkpoint_dir: a folder for the state after each epoch. device: "auto", "cpu" or "cuda", to train on.
+    """
+
+    registry_name = "dime-classifier"
+    scalings = ("bounded", "positive", "none")
+
+    scaling: str = "bounded"
+
+
+@with_settings
+class DimeRegressor(RegressorMethod, TableDime):
+    """Asks the group that is expected to reduce the variance of a number most per cost.
+
+    The settings are those of DimeClassifier; information, penalties and frontier are in squared units of y.
+    """
+
+    registry_name = "dime-regressor"
+    scalings = ("positive", "none")
+
+
+def _shape(given: object) -> str:
+    return f"shape {tuple(given.shape)}" if isinstance(given, Tensor) else f"a {type(given).__name__}"
+
+
+def _check_shapes(networks: SeparateNetworks, space: FeatureSpace, task: Task) -> None:
+    """Try a user's modules on two rows, so that a wrong shape is told before training."""
+    x, mask = torch.zeros(2, space.n_entries), torch.zeros(2, space.n_columns, dtype=torch.bool)
+    networks.eval()
+    for name, module, width in (
+        ("predictor", networks.predictor, task.n_outputs),
+        ("value", networks.value, space.n_groups),
+    ):
+        try:
+            with torch.no_grad():
+                given = module(x, mask)
+        except Exception as error:
+            raise AskwiseError(
+                f"{name}(x, mask) failed on x of shape {tuple(x.shape)} and a mask of bool of shape "
+                f"{tuple(mask.shape)}: {error}"
+            ) from error
+        if not isinstance(given, Tensor) or tuple(given.shape) != (2, width):
+            raise AskwiseError(
+                f"{name}(x, mask) gave {_shape(given)} for 2 rows of {space.n_entries} inputs; "
+                f"it must give (2, {width})"
+            )

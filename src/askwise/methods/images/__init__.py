@@ -1,0 +1,1 @@
+"""Methods that ask for patches of images."""

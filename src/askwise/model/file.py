@@ -1,0 +1,145 @@
+"""A model as one safetensors file with a JSON header: nothing in it is ever executed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import safetensors.torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from askwise.core.errors import BundleError
+from askwise.core.tasks import task_from_dict
+from askwise.data.images.schema import schema_from_dict
+from askwise.data.tables.schema import Schema
+from askwise.data.whole_file import whole_file
+from askwise.model.model import Model
+
+FORMAT_VERSION = 1
+HEADER, DIGEST = "askwise", "sha256"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a bundle holds: the header, the weights by name, and the digest of both, in hex."""
+
+    header: dict[str, Any]
+    weights: dict[str, Tensor]
+    fingerprint: str
+
+    @property
+    def schema(self) -> Schema:
+        return schema_from_dict(self.header["schema"])
+
+    def model_parts(self) -> dict[str, Any]:
+        """Everything of a Model but its policy."""
+        return {
+            "schema": self.schema,
+            "task": task_from_dict(self.header["task"]),
+            "frontiers": _tables(self.header["frontiers"]),
+            "spending": _tables(self.header.get("spending", [])),
+            "curves": _tables(self.header.get("curves", [])),
+            "card": self.header["card"],
+        }
+
+
+def _tables(given: list[dict[str, Any]]) -> dict[tuple[float, ...], pd.DataFrame]:
+    return {tuple(part["costs"]): _table(part["table"]) for part in given}
+
+
+def _table(columns: dict[str, list[Any]]) -> pd.DataFrame:
+    """Numbers, NaN where the file has null; only the names of rules are texts."""
+    table = pd.DataFrame(columns)
+    return table.astype({name: float for name in table.columns if name != "rule"})
+
+
+def _plain_tables(tables: dict[tuple[float, ...], pd.DataFrame]) -> list[dict[str, Any]]:
+    return [{"costs": costs, "table": table.to_dict("list")} for costs, table in tables.items()]
+
+
+def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
+    """Write a model whole, or leave the file that was there as it was."""
+    header = {
+        "format": FORMAT_VERSION,
+        "estimator": estimator,
+        "schema": model.schema.to_dict(),
+        "task": model.task.to_dict(),
+        "frontiers": _plain_tables(model.frontiers),
+        "spending": _plain_tables(model.spending),
+        "curves": _plain_tables(model.curves),
+        "card": model.card,
+    }
+    weights = {k: v.detach().cpu().contiguous().clone() for k, v in model.policy.state_dict().items()}
+    text = json.dumps(plain(header), allow_nan=False)
+    with whole_file(path) as part:
+        metadata = {HEADER: text, DIGEST: _digest(text, weights)}
+        part.write_bytes(safetensors.torch.save(weights, metadata=metadata))
+
+
+def _digest(text: str, weights: dict[str, Tensor]) -> str:
+    """What tells that header and weights are as they were written."""
+    return hashlib.sha256(text.encode() + safetensors.torch.save(weights)).hexdigest()
+
+
+def read(path: str | Path) -> Contents:
+    """Read a bundle; a damaged, foreign or newer file gives a clear error."""
+    file = Path(path)
+    if not file.exists():
+        raise BundleError(f"there is no model file {file}")
+    if file.is_dir():
+        raise BundleError(f"{file} is a folder; give a model file, as written by save() or `askwise train`")
+    try:
+        with safe_open(file, framework="pt") as opened:
+            metadata = opened.metadata() or {}
+            if HEADER not in metadata:
+                raise BundleError(f"{file} is a safetensors file from another program, not an askwise model")
+            header = json.loads(metadata[HEADER])
+            version = header.get("format") if isinstance(header, dict) else None
+            if not isinstance(version, int):
+                raise BundleError(f"{file} is not a whole askwise model: its header makes no sense")
+            if version > FORMAT_VERSION:
+                raise BundleError(
+                    f"{file} has format {version}, and this askwise reads up to {FORMAT_VERSION}; "
+                    "upgrade askwise: pip install --upgrade askwise"
+                )
+            weights = {key: opened.get_tensor(key) for key in opened.keys()}  # noqa: SIM118
+    except (SafetensorError, json.JSONDecodeError) as error:
+        raise BundleError(f"{file} is not a whole askwise model: {_why(file, error)}") from None
+    except UnicodeDecodeError:
+        raise BundleError(f"{file} is not a whole askwise model: its header is damaged") from None
+    except OSError as error:
+        raise BundleError(f"{file} can't be read: {error.strerror or error}") from None
+    fingerprint = _digest(metadata[HEADER], weights)
+    if metadata.get(DIGEST) != fingerprint:
+        raise BundleError(f"{file} is not a whole askwise model: it was changed or damaged after it was written")
+    return Contents(header, weights, fingerprint)
+
+
+def _why(file: Path, error: Exception) -> str:
+    start = file.read_bytes()[:16]
+    if start[:1] == b"\x80" and start[1:2] in b"\x02\x03\x04\x05":
+        return "it is a pickle, which askwise never loads since loading one can run any code"
+    if start[:2] == b"PK":
+        return "it is a zip archive (a torch or numpy file, perhaps)"
+    if not start:
+        return "it is empty"
+    return f"it is damaged, cut short, or from another program ({error})"
+
+
+def plain(value: Any) -> Any:
+    """Values that strict JSON can hold; a number that is not finite becomes null."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,1 @@
+"""Reports: numbers come in, pages and pictures go out."""

@@ -1,0 +1,1 @@
+"""The live conversation about one case."""

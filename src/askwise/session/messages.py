@@ -1,0 +1,49 @@
+"""What a session says and hears: questions, candidates, predictions, events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from askwise.data.tables.column import Column
+
+
+class Candidate(NamedTuple):
+    """An open group: its estimated information, its cost, and the one per the other.
+
+    Where a method's scores are only an order, both values are that score.
+    """
+
+    name: str
+    value: float
+    cost: float
+    value_per_cost: float
+
+
+class Question(NamedTuple):
+    """What to ask next, and the columns that an answer fills."""
+
+    name: str
+    columns: tuple[Column, ...]
+    cost: float
+    value: float
+    value_per_cost: float
+
+
+class Prediction(NamedTuple):
+    """The answer so far: the likeliest label with every label's probability, or a number."""
+
+    value: Any
+    proba: dict[Any, float] | None
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that was said, about `name`: answers by column, None where one can't be had, or a refusal."""
+
+    name: str
+    group: str | None
+    answers: Mapping[str, Any]
+    declined: bool = False
+    why: str | None = None

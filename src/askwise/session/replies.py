@@ -1,0 +1,67 @@
+"""What a session knows, as JSON holds it: one form for the command line, the service and its page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from askwise.data.tables.column import Column
+from askwise.model.description import question_facts
+from askwise.session.session import Session
+
+STOPPED_BY_USER = "stopped-by-user"
+WHY = {
+    "budget": "no open question fits into the budget",
+    "confidence": "the prediction is sure enough",
+    "penalty": "no open question is worth its cost",
+    "nothing-left": "nothing is left to ask",
+    STOPPED_BY_USER: "it was stopped",
+    "end-of-input": "the answers ended here",
+}
+
+
+def in_words(reason: str) -> str:
+    """Why it is time to stop; a rule of one's own is called by its name."""
+    return WHY.get(reason, reason)
+
+
+def prediction_facts(session: Session) -> dict[str, Any]:
+    """The prediction: its value and, for classes, the probability of each label as text."""
+    value, proba = session.prediction
+    return {"value": value, "proba": None if proba is None else {str(label): p for label, p in proba.items()}}
+
+
+def ranking_facts(session: Session) -> list[dict[str, Any]]:
+    """Every open question, best value per cost first."""
+    return [candidate._asdict() for candidate in session.ranking]
+
+
+def session_facts(session: Session) -> dict[str, Any]:
+    """Everything a session knows now. It depends on what was said, never on the order in which it was said."""
+    schema, question = session.model.schema, session.ask()
+    given, declined = session.answers, set(session.declined)
+    said = {column.name: given[column.name] for column in schema.columns if column.name in given}
+    asked = None
+    if question is not None:
+        worth = {"value": question.value, "value_per_cost": question.value_per_cost}
+        asked = question_facts(schema, question.name, question.cost) | worth
+    return {
+        "question": asked,
+        "ranking": ranking_facts(session),
+        "prediction": prediction_facts(session),
+        "entropy": session.entropy,
+        "spent": session.spent,
+        "stopped": question is None,
+        "reason": session.reason,
+        "why": None if session.reason is None else in_words(session.reason),
+        "answers": said,
+        "declined": [name for name in schema.space.names if name in declined],
+        "remarks": {name: text for name in said if (text := _remark(schema.column(name), said[name]))},
+    }
+
+
+def _remark(column: Column, value: Any) -> str:
+    """What is odd about an answer that was taken all the same."""
+    if not column.is_outside(value):
+        return ""
+    given, low, high = (f"{number:,.10g}" for number in (value, column.low, column.high))
+    return f"{column.name!r} is {given}, outside what was seen in training, {low} to {high}"

@@ -1,0 +1,335 @@
+"""The live conversation: ask, tell, decline, undo; its whole state is the answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from askwise.core.arrays import cost_array
+from askwise.core.belief import Belief
+from askwise.core.errors import AskwiseError, listed, shortened, unknown_name
+from askwise.core.step import Step, StoppingRule, propose, reasons
+from askwise.core.stopping import takes_arrays
+from askwise.data.tables.column import Column, is_missing
+from askwise.model.model import Costs, Model
+from askwise.session.fetching import Fetched, check_acquire, fetch, fetch_async, in_one_line, seconds
+from askwise.session.messages import Candidate, Event, Prediction, Question
+from askwise.session.row import Row
+
+
+class HasModel(Protocol):
+    """A fitted estimator, with the rule it runs where none is given."""
+
+    model_: Model
+    stop: StoppingRule | None
+
+
+class Moment:
+    """A step of a session and, once it is asked for, the reason to stop there."""
+
+    def __init__(self, step: Step, rule: StoppingRule | None) -> None:
+        self.step = step
+        self.rule = rule
+
+    @cached_property
+    def reason(self) -> str | None:
+        index, names = reasons(self.rule, self.step)
+        return None if int(index[0]) < 0 else names[int(index[0])]
+
+
+class Session:
+    """Asks the next best question of one case until a rule says stop.
+
+    `known` gives the values of free columns. Telling any open group is allowed, asked or not, stopped or not.
+    """
+
+    def __init__(
+        self,
+        model: Model | HasModel,
+        stop: StoppingRule | None = None,
+        costs: Costs = None,
+        known: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.model = model if isinstance(model, Model) else model.model_
+        if stop is None and not isinstance(model, Model):
+            stop = model.stop
+        self._costs = self.model.costs(costs)
+        self._cost_array = cost_array(self._costs)
+        self._rule = self.model.rule(stop, self._costs)
+        self._in_tensors = not takes_arrays(self._rule)
+        self._beliefs = self.model.one_row()
+        self._events: list[Event] = []
+        self._given = {name: self._free(name).parse(value) for name, value in (known or {}).items()}
+        self._said: dict[str, Any] = {}
+        self._groups: dict[str, bool] = {}
+        self._paid: list[float] = []
+        self._row = Row(self.model.schema)
+        self._now: Moment | None = None
+        self._replay()
+
+    @classmethod
+    def from_answers(
+        cls,
+        model: Model | HasModel,
+        answers: Mapping[str, Any],
+        declined: Iterable[str] = (),
+        stop: StoppingRule | None = None,
+        costs: Costs = None,
+    ) -> Session:
+        """The session in which all this was said, in any order; answers are keyed by column or group."""
+        session = cls(model, stop, costs)
+        # In an order of their own, so that what is wrong is told alike in whichever order it was given.
+        heard = {name: session._heard(name, answers[name]) for name in sorted(answers, key=str)}
+        _check_once(heard)
+        for name in answers:
+            session.hear(heard[name])
+        for name in declined:
+            session.decline(name)
+        return session
+
+    def ask(self) -> Question | None:
+        """The best question now, or None when it is time to stop (`reason` says why)."""
+        if self.reason is not None:
+            return None
+        step = self._moment.step
+        group = int(step.choice[0])
+        name = self.model.schema.space.names[group]
+        score = float(step.belief.scores[0, group])
+        columns = self.model.schema.columns_of(name)
+        return Question(name, columns, self._costs[group], score, float(step.best[0]))
+
+    def tell(self, name: str, value: Any) -> None:
+        """Answer a group, a column of one, or a free column; None means that it can't be had.
+
+        A group of several columns takes a mapping of column to value.
+        """
+        self.hear(self._heard(name, value))
+
+    def decline(self, name: str, why: str | None = None) -> None:
+        """A group that can't be had: it is not asked again and costs nothing. `failures` keeps why, where given."""
+        group = self.model.schema.group_of(name)
+        if group is None:
+            raise AskwiseError(f"{name!r} is free: it is never asked, so it can't be declined; leave it out")
+        self.hear(Event(name, group, {}, declined=True, why=why))
+
+    def hear(self, event: Event) -> None:
+        """Take in an event as another session's `history` has it: told to this model, it means the same."""
+        self._check_open(event)
+        self._events.append(event)
+        self._take_in(event)
+
+    def undo(self) -> str:
+        """Take the last answer or refusal back; returns what it was about."""
+        if not self._events:
+            raise AskwiseError("there is nothing to undo: nothing has been told or declined yet")
+        event = self._events.pop()
+        self._replay()
+        return event.group or event.name
+
+    def run(self, acquire: Callable[[Question], Any], timeout: float | None = None) -> Prediction:
+        """Ask until it is time to stop, with the values that `acquire(question)` returns; gives the prediction.
+
+        A panel's value is a mapping of column to value; None is not available. Where `acquire` raises an exception,
+        takes more than `timeout` seconds or returns an impossible value, the group is declined, and `failures` says
+        why. With a timeout, `acquire` is called in a thread; a call that takes longer is left behind, and its answer
+        ignored.
+        """
+        limit = seconds(timeout)
+        check_acquire(acquire, awaits=False)
+        while (question := self.ask()) is not None:
+            self._receive(question.name, fetch(acquire, question, limit))
+        return self.prediction
+
+    async def run_async(
+        self, acquire: Callable[[Question], Awaitable[Any]], timeout: float | None = None
+    ) -> Prediction:
+        """As `run`, where `acquire` is an async function; it is cancelled after `timeout` seconds."""
+        limit = seconds(timeout)
+        check_acquire(acquire, awaits=True)
+        while (question := self.ask()) is not None:
+            self._receive(question.name, await fetch_async(acquire, question, limit))
+        return self.prediction
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Why groups were declined, in a line each, where something went wrong: an error, too late, impossible."""
+        return {e.group: e.why for e in self._events if e.group is not None and e.why is not None}
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """Everything known, by column; `Session.from_answers` takes it back."""
+        return {name: value for name, value in self._said.items() if value is not None}
+
+    @property
+    def declined(self) -> list[str]:
+        """Groups that can't be had: refused, or with no column that can be had."""
+        return [group for group, known in self._groups.items() if not known]
+
+    @property
+    def asked(self) -> list[str]:
+        """Groups answered so far, in the order they were told."""
+        return [group for group, known in self._groups.items() if known]
+
+    @property
+    def history(self) -> tuple[Event, ...]:
+        """All that was told and declined and not undone, in the order it was said."""
+        return tuple(self._events)
+
+    @property
+    def entropy(self) -> float | None:
+        """How unsure the prediction is, H(y | x_S) in nats; None where it is a number."""
+        return float(self._moment.step.entropy[0]) if self.model.task.kind == "classification" else None
+
+    @property
+    def prediction(self) -> Prediction:
+        answer = self.model.task.decode(self._moment.step.belief.outputs)[0]
+        if self.model.task.kind == "regression":
+            return Prediction(float(answer), None)
+        labels = self.model.task.labels  # type: ignore[attr-defined]
+        return Prediction(labels[int(answer.argmax())], dict(zip(labels, answer.tolist(), strict=True)))
+
+    @property
+    def ranking(self) -> list[Candidate]:
+        """Every open group, best value per cost first."""
+        step = self._moment.step
+        scores = step.belief.scores[0].tolist()
+        values = self.model.values(step)[0].tolist()
+        names = self.model.schema.space.names
+        open_ = step.open[0].tolist()
+        found = [Candidate(names[g], scores[g], self._costs[g], values[g]) for g in range(len(names)) if open_[g]]
+        return sorted(found, key=lambda c: (-c.value_per_cost, c.cost))
+
+    @property
+    def spent(self) -> float:
+        # Rounded once, so that the order of the answers does not matter.
+        return math.fsum(self._paid)
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is time to stop; None while there is something to ask."""
+        return self._moment.reason
+
+    @property
+    def _moment(self) -> Moment:
+        if self._now is None:
+            self._now = Moment(self._propose(), self._rule)
+        return self._now
+
+    def _propose(self) -> Step:
+        row = self._row
+        # What was told is what is known: a column is present only if it is free or its group is known.
+        belief = self._beliefs.belief(row.x, row.present)
+        # Copies: a step stays as it is when the row changes.
+        parts = [*belief, row.known.copy(), row.available.copy(), np.array([self.spent]), self._cost_array]
+        if self._in_tensors:
+            parts = [torch.from_numpy(np.array(part)).to(self.model.device) for part in parts]
+        outputs, scores, known, available, spent, costs = parts
+        return propose(self.model.policy, Belief(outputs, scores), known, available, spent, costs, self._rule)
+
+    def _free(self, name: str) -> Column:
+        schema = self.model.schema
+        if name in schema.free:
+            return schema.column(name)
+        if name in schema.space.position or name in schema.column_position:
+            raise AskwiseError(f"{name!r} is not free: give its value with tell(), which counts its cost")
+        raise unknown_name("free column in known:", name, schema.free)
+
+    def _heard(self, name: str, value: Any) -> Event:
+        """What a telling means: which group, and which columns have which values."""
+        try:
+            return self._meant(name, value)
+        except AskwiseError as error:
+            error.about = name
+            raise
+
+    def _meant(self, name: str, value: Any) -> Event:
+        schema = self.model.schema
+        group = schema.group_of(name)
+        value = None if is_missing(value) else value
+        columns = (schema.column(name),) if group is None or name != group else schema.columns_of(group)
+        if len(columns) > 1 and not isinstance(value, Mapping) and value is not None:
+            if name not in schema.column_names:
+                raise AskwiseError(
+                    f"{name!r} has {len(columns)} columns; tell it a mapping of column to value, None where one "
+                    f"can't be had, for {listed([c.name for c in columns])}; was given {shortened(value)}"
+                )
+            # A panel named after one of its columns, and that column's value.
+            columns = (schema.column(name),)
+        given = value if isinstance(value, Mapping) else dict.fromkeys([c.name for c in columns], value)
+        for key in given:
+            if key not in [c.name for c in columns]:
+                raise unknown_name(f"column of {name!r}:", key, [c.name for c in columns])
+        return Event(name, group, {c.name: c.parse(given.get(c.name)) for c in columns})
+
+    def _receive(self, name: str, fetched: Fetched) -> None:
+        """Take in what was fetched for a group, or decline it: either way, it is not asked again."""
+        if fetched.failure is not None:
+            self.decline(name, fetched.failure)
+            return
+        try:
+            self.tell(name, fetched.value)
+        # Not only our own errors: a value may be an object that fails when it is turned into a number.
+        except Exception as error:
+            self.decline(name, in_one_line(error))
+
+    def _check_open(self, event: Event) -> None:
+        if event.group is not None and self._groups.get(event.group) is False:
+            raise AskwiseError(f"{event.name!r} is not open: it was declined; undo() that first", event.name)
+        twice = any(self._said.get(column) is not None for column in event.answers)
+        # A panel told column by column is one purchase: further columns of it may follow.
+        by_column = len(event.answers) == 1
+        says_nothing = by_column and all(v is None and c in self._said for c, v in event.answers.items())
+        if twice or says_nothing or (event.group in self._groups and not by_column):
+            still = [n for n in self.model.schema.space.names if n not in self._groups]
+            known = f"{event.name!r} is not open: it is known already; open: {listed(still) or 'nothing'}"
+            raise AskwiseError(known, event.name)
+
+    def _replay(self) -> None:
+        """Derive the state from what was given and said."""
+        self._said = dict(self._given)
+        self._groups = {}
+        self._paid = []
+        self._row = Row(self.model.schema)
+        self._row.put(self._given)
+        self._now = None
+        for event in self._events:
+            self._take_in(event)
+
+    def _take_in(self, event: Event) -> None:
+        """Keep what is said by column, and by group whether it is known (True) or can't be had (False)."""
+        self._now = None
+        self._said.update(event.answers)
+        self._row.put(event.answers)
+        group = event.group
+        if group is None or group in self._groups:
+            return
+        columns = self.model.schema.columns_of(group)
+        if any(self._said.get(c.name) is not None for c in columns):
+            self._settle(group, known=True)
+        elif event.declined or all(c.name in self._said for c in columns):
+            self._settle(group, known=False)
+
+    def _settle(self, group: str, known: bool) -> None:
+        self._groups[group] = known
+        self._row.settle(group, known)
+        if known:
+            self._paid.append(self._costs[self.model.schema.space.position[group]])
+
+
+def _check_once(heard: Mapping[str, Event]) -> None:
+    """Raise where a column is given by its own name and with its panel: which one is meant can't be known."""
+    given_as: dict[str, str] = {}
+    for name, event in heard.items():
+        for column in event.answers:
+            if column in given_as:
+                raise AskwiseError(
+                    f"{column!r} is given twice, as {given_as[column]!r} and as {name!r}; give the columns of a panel "
+                    "one by one, or all of them together under the panel's name",
+                    about=column,
+                )
+            given_as[column] = name

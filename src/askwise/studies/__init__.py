@@ -1,0 +1,1 @@
+"""Studies: methods compared on tables, and models tried on known answers."""

@@ -1,0 +1,1 @@
+"""Training on distributions whose exact answers are known."""
