@@ -15,6 +15,7 @@ from askwise.evaluation.metrics import METRICS
 from askwise.evaluation.summaries import path_table, selection_frequency
 from askwise.report.plots import cases as case_plots
 from askwise.report.plots import curves as plots
+from askwise.report.plots import style
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +130,7 @@ def test_the_label_predicted_in_the_end_always_has_a_colour():
     bars = drawn(case_plots.paths(table)).axes[0].patches
     colours = [to_hex(bar.get_facecolor()).upper() for bar in bars if bar.get_width() == 0.28]
     assert len(colours) == 1
-    assert colours[0] in plots.CATEGORIES
+    assert colours[0] in style.CATEGORIES
 
 
 def test_paths_of_numbers_share_one_range(progression, diabetes):
