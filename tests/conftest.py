@@ -13,13 +13,6 @@ from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 
-# Beside a torch without CUDA, torchvision from PyPI can't load its compiled operators, two of which it describes as it
-# is imported, and timm imports it. No test runs them.
-_OPERATORS = torch.library.Library("torchvision", "FRAGMENT")
-for _name in ("nms", "qnms"):
-    if not hasattr(torch.ops.torchvision, _name):
-        _OPERATORS.define(f"{_name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-
 FAST = {"hidden": 16, "pretrain_epochs": 8, "epochs": 8, "learning_rate": 0.01, "random_state": 0}
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         RandomOrderRegressor,
     )
     from askwise.methods.registry import IMAGE_METHODS, METHODS, load
-    from askwise.networks.backbones import TimmBackbone
+    from askwise.networks.timm_backbone import TimmBackbone
     from askwise.session.session import Session
 
 find_moved_modules()
@@ -67,7 +67,7 @@ _LAZY = {
     "HardAttentionImageClassifier": "methods.images.hard_attention",
     "RandomOrderImageClassifier": "methods.images.baselines",
     "AllFeaturesImageClassifier": "methods.images.baselines",
-    "TimmBackbone": "networks.backbones",
+    "TimmBackbone": "networks.timm_backbone",
     "Images": "data.images.files",
     "read_images": "data.images.files",
     "sketch": "data.images.sketches",

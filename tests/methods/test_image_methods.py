@@ -10,7 +10,7 @@ from askwise import AskwiseError, Budget, DimeImageClassifier, DimeImageRegresso
 from askwise.data.images.patches import PatchLayout
 from askwise.methods import neural
 from askwise.methods.registry import IMAGE_METHODS
-from askwise.networks import backbones
+from askwise.networks import own_backbones
 from askwise.training import update
 from askwise.training.loop import Training
 from pictures import FAST_IMAGES, TELLING, make_images
@@ -226,7 +226,7 @@ def test_our_own_convolutions_are_as_wide_as_the_device_can_train_in_time(new_im
     model = DimeImageClassifier(**short).fit(*make_images(60))
     model.save(tmp_path / "m.askwise")
     # On a machine where they would be wider, a file has the width it was trained with.
-    monkeypatch.setitem(backbones.CNN_WIDTHS, "cpu", 256)
+    monkeypatch.setitem(own_backbones.CNN_WIDTHS, "cpu", 256)
     assert DimeImageClassifier(device="cpu").backbone_width == 256
     again = load(tmp_path / "m.askwise")
     assert again.hidden == 128

@@ -8,7 +8,8 @@ from torch import nn
 
 from askwise import AskwiseError, TimmBackbone
 from askwise.data.images.patches import PatchLayout
-from askwise.networks.backbones import MapBackbone, TokenBackbone, build_backbone
+from askwise.networks.backbones import MapBackbone, TokenBackbone
+from askwise.networks.build_backbone import build_backbone
 from askwise.networks.conv import Residual
 from askwise.networks.pixels import MEAN, STD, Pixels
 

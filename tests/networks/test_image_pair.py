@@ -15,7 +15,8 @@ from askwise.core.rows import Rows
 from askwise.core.tasks import Classification
 from askwise.data.images.patches import PatchLayout, PatchSpace
 from askwise.methods.dime.objectives import JointObjective
-from askwise.networks.backbones import TokenBackbone, build_backbone
+from askwise.networks.backbones import TokenBackbone
+from askwise.networks.build_backbone import build_backbone
 from askwise.networks.image_pair import DroppingTrunk, MapValues, PredictorHead, Trunk
 from askwise.networks.pixels import Pixels
 

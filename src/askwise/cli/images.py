@@ -103,7 +103,8 @@ class ImageOptions:
     def check(self, hidden: int | None) -> None:
         """Tell before images are read what could not be built to see them."""
         from askwise.data.images.patches import SKETCH
-        from askwise.networks.backbones import OWN, SLIP, TimmBackbone
+        from askwise.networks.own_backbones import OWN, SLIP
+        from askwise.networks.timm_backbone import TimmBackbone
         from askwise.training.variation import VARIATIONS
 
         if self.prior not in (None, SKETCH):
@@ -131,7 +132,7 @@ class ImageOptions:
 
     def settings(self, height: int, width: int, costs: Mapping[str, float] | None) -> dict[str, Any]:
         """What an estimator is told of images of this size; what was not given is left out."""
-        from askwise.networks.backbones import TimmBackbone
+        from askwise.networks.timm_backbone import TimmBackbone
 
         backbone: Any = self.backbone
         if self.pretrained or self.weights is not None:

@@ -293,7 +293,7 @@ def fitted(
 def narrowed(estimator: Any) -> str | None:
     """A sentence where a network of images is narrower than it would be on a GPU, since none was asked for."""
     from askwise.methods.images.method import ImageMethod
-    from askwise.networks.backbones import CNN_WIDTHS as WIDTHS
+    from askwise.networks.own_backbones import CNN_WIDTHS as WIDTHS
 
     if not isinstance(estimator, ImageMethod) or estimator.hidden or estimator.backbone_width != WIDTHS["cpu"]:
         return None

@@ -37,7 +37,8 @@ from askwise.methods.random_order import (
 )
 from askwise.model import file as bundle
 from askwise.model.model import Model
-from askwise.networks.backbones import CNN_WIDTHS, TimmBackbone
+from askwise.networks.own_backbones import CNN_WIDTHS
+from askwise.networks.timm_backbone import TimmBackbone
 from askwise.training.draws import own_draws
 
 METHODS: dict[str, type[Method]] = {

@@ -13,7 +13,8 @@ from askwise.core.tasks import Task
 from askwise.data.images.patches import PatchSpace
 from askwise.methods.base import pick_device, with_settings
 from askwise.methods.images.inputs import ImageInputs
-from askwise.networks.backbones import CNN_WIDTHS, TimmBackbone, TokenBackbone, build_backbone
+from askwise.networks.backbones import TokenBackbone
+from askwise.networks.build_backbone import build_backbone
 from askwise.networks.image_pair import (
     DroppingTrunk,
     ImageNetwork,
@@ -21,7 +22,9 @@ from askwise.networks.image_pair import (
     Summary,
     Trunk,
 )
+from askwise.networks.own_backbones import CNN_WIDTHS
 from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
+from askwise.networks.timm_backbone import TimmBackbone
 
 
 @with_settings
