@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from askwise.networks.timm_import import installed_version
+
 BUILD = """
 import torch
 from askwise import DimeImageClassifier
@@ -52,3 +54,7 @@ def test_a_timm_that_cant_be_imported_is_explained(tmp_path):
     assert "(operator torchvision::nms does not exist)" in broken
     assert "install the torchvision that belongs to this torch" in broken
     assert "pip install 'askwise[image]'" in missing
+
+
+def test_a_package_that_is_not_installed_has_no_version():
+    assert installed_version("askwise") != installed_version("no-such-package") == "(not installed)"

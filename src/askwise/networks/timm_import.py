@@ -43,7 +43,7 @@ def _declare_operators() -> None:
 
 
 def _explanation(error: Exception) -> str:
-    found = ", ".join(f"{name} {_version(name)}" for name in ("timm", "torch", "torchvision"))
+    found = ", ".join(f"{name} {installed_version(name)}" for name in ("timm", "torch", "torchvision"))
     if "torchvision" in str(error):
         advice = "install the torchvision that belongs to this torch"
     else:
@@ -54,7 +54,7 @@ def _explanation(error: Exception) -> str:
     )
 
 
-def _version(name: str) -> str:
+def installed_version(name: str) -> str:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
