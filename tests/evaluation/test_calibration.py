@@ -15,6 +15,7 @@ from askwise.core.rows import Rows
 from askwise.core.tasks import Classification, Regression
 from askwise.data.tables.schema import Schema
 from askwise.evaluation import calibration
+from askwise.evaluation.estimates import estimates_summary, realised, realised_bins
 from askwise.evaluation.metrics import BINS, equal_mass_bins, expected_calibration_error
 from askwise.model.model import Model
 
@@ -125,8 +126,8 @@ def test_a_bin_of_one_row_claims_no_certainty():
     assert found["n"].tolist() == [1] * 5
     assert found[["low", "high"]].isna().all(axis=None)
     one_row = questions_of([0.1, 0.1, 0.1], [0.2, 0.3, 0.1], [4, 4, 4])
-    assert calibration.realised_bins(one_row)["loss_reduction_error"].isna().all()
-    assert math.isnan(calibration.estimates_summary(one_row)["realised_over_predicted_error"])
+    assert realised_bins(one_row)["loss_reduction_error"].isna().all()
+    assert math.isnan(estimates_summary(one_row)["realised_over_predicted_error"])
 
 
 def test_confidence_counts_every_row_once_as_right_or_wrong():
@@ -142,7 +143,7 @@ def test_confidence_counts_every_row_once_as_right_or_wrong():
     [([1] * 64, 15), ([2] * 16, 30), ([1, 3] * 10, 30), ([1] * 15, 8), ([1] * 4, 2), ([1, 2, 7], 5), ([3], 3)],
 )
 def test_the_budget_is_that_of_fifteen_questions_or_half_of_few(prices, budget):
-    assert calibration.telling_budget(prices) == budget
+    assert calibration.calibration_budget(prices) == budget
 
 
 # Estimates
@@ -168,7 +169,7 @@ def only_age(X):
 
 def test_realised_reductions_are_those_of_predictions_question_by_question(clinic, new_cases):
     X, y = new_cases
-    table = calibration.realised(clinic.model_, clinic.encode(X), y, budget=20)
+    table = realised(clinic.model_, clinic.encode(X), y, budget=20)
     found = clinic.acquire(X, stop=Budget(20))
     assert table.groupby("row")["asked"].agg(list).to_dict() == {i: o for i, o in enumerate(found.order) if o}
     for row in (0, 17):
@@ -189,7 +190,7 @@ def test_realised_reductions_are_those_of_predictions_question_by_question(clini
 
 def test_what_is_predicted_is_information_not_information_per_cost(clinic, new_cases):
     X, y = new_cases
-    table = calibration.realised(clinic.model_, clinic.encode(X), y, budget=1000)
+    table = realised(clinic.model_, clinic.encode(X), y, budget=1000)
     first = table[table["step"] == 1]
     known = clinic.information(only_age(X)).iloc[first["row"]]
     said = [known.iloc[i][asked] for i, asked in enumerate(first["asked"])]
@@ -200,7 +201,7 @@ def test_what_is_predicted_is_information_not_information_per_cost(clinic, new_c
 def test_a_budget_ends_the_path_and_what_is_missing_is_not_asked(table_policy):
     policy = table_policy(costs=[1, 1, 1], scores=[0.3, 0.2, 0.1])
     rows = rows_of(2, 3, missing=[(1, 0)])
-    table = calibration.realised(model_of(policy, Classification((0, 1))), rows, np.array([0, 1]), budget=2)
+    table = realised(model_of(policy, Classification((0, 1))), rows, np.array([0, 1]), budget=2)
     assert table[["row", "step", "asked"]].to_numpy().tolist() == [
         [0, 1, "g0"], [0, 2, "g1"], [1, 1, "g1"], [1, 2, "g2"],
     ]  # fmt: skip
@@ -208,7 +209,7 @@ def test_a_budget_ends_the_path_and_what_is_missing_is_not_asked(table_policy):
 
 def test_an_estimate_below_zero_promises_nothing(table_policy):
     policy = table_policy(costs=[1, 1], scores=[-0.3, -0.2])
-    table = calibration.realised(model_of(policy, Classification((0, 1))), rows_of(2, 2), np.array([0, 1]), budget=2)
+    table = realised(model_of(policy, Classification((0, 1))), rows_of(2, 2), np.array([0, 1]), budget=2)
     assert table["predicted"].tolist() == table["largest"].tolist() == [0] * 4
 
 
@@ -222,9 +223,9 @@ def test_estimates_above_the_entropy_are_counted(table_policy):
     """The entropy is log 2 throughout; the first estimate of 0.8 is above it, what is left then is not."""
     scores = {(): [0.8, 0.1, 0.0], (0,): [0.0, 0.1, 0.0]}
     policy = table_policy(costs=[1, 1, 1], scores=[0.0, 0.0, 0.0], by_known=scores)
-    table = calibration.realised(model_of(policy, Classification((0, 1))), rows_of(5, 3), np.zeros(5, dtype=int), 2)
+    table = realised(model_of(policy, Classification((0, 1))), rows_of(5, 3), np.zeros(5, dtype=int), 2)
     assert table["entropy"].tolist() == pytest.approx([math.log(2)] * 10)
-    assert calibration.estimates_summary(table)["share_above_entropy"] == 0.5
+    assert estimates_summary(table)["share_above_entropy"] == 0.5
 
 
 def test_the_bounded_scaling_never_exceeds_the_entropy_and_others_may(iris, fast, flowers):
@@ -244,7 +245,7 @@ def questions_of(predicted, brought, rows):
 
 def test_the_summary_of_estimates_is_a_ratio_and_a_slope():
     table = questions_of([1.0, 2.0, 3.0], [0.5, 2.5, 4.5], [0, 1, 2])
-    found = calibration.estimates_summary(table)
+    found = estimates_summary(table)
     assert (found["realised_over_predicted"], found["slope"]) == pytest.approx((7.5 / 6, 2.0))
     assert found["slope_error"] == pytest.approx(0, abs=1e-12)
 
@@ -254,7 +255,7 @@ def test_the_errors_of_ratio_and_slope_are_their_spread_over_samples_of_whole_ro
         rng = np.random.default_rng(seed)
         rows, luck = np.repeat(np.arange(150), 4), np.repeat(rng.normal(size=150), 4)
         predicted = rng.random(600)
-        return calibration.estimates_summary(questions_of(predicted, 0.8 * predicted * (1 + luck), rows))
+        return estimates_summary(questions_of(predicted, 0.8 * predicted * (1 + luck), rows))
 
     found = pd.DataFrame([drawn(seed) for seed in range(200)])
     for name in ("realised_over_predicted", "slope"):
@@ -266,12 +267,12 @@ def test_binned_reductions_are_means_with_errors_that_count_whole_rows():
     rng = np.random.default_rng(0)
     predicted = rng.random(1000)
     table = questions_of(predicted, predicted + rng.normal(size=1000), np.arange(1000))
-    bins = calibration.realised_bins(table)
+    bins = realised_bins(table)
     assert bins["n"].tolist() == [100] * 10
     order = np.argsort(predicted)[:100]
     assert bins["loss_reduction"][0] == pytest.approx(table["loss_reduction"].iloc[order].mean())
     assert bins["loss_reduction_error"][0] == pytest.approx(table["loss_reduction"].iloc[order].sem())
-    twice = calibration.realised_bins(pd.concat([table, table]))
+    twice = realised_bins(pd.concat([table, table]))
     assert twice["loss_reduction_error"].tolist() == pytest.approx(bins["loss_reduction_error"].tolist())
 
 

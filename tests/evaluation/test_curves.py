@@ -222,19 +222,6 @@ def test_an_unknown_label_or_another_length_is_an_error(flowers, iris):
 # Areas
 
 
-def test_the_area_under_a_curve_is_the_mean_over_cost():
-    table = pd.DataFrame({"mean_cost": [0.0, 10.0, 5.0], "auroc": [0.5, 0.9, 0.8]})
-    assert curves.area_under_curve(table, "auroc") == pytest.approx((0.65 * 5 + 0.85 * 5) / 10)
-    assert curves.area_under_curve(table, "auroc", most=5) == pytest.approx(0.65)
-    assert curves.area_under_curve(table, "auroc", most=20) == pytest.approx((0.65 * 5 + 0.85 * 5 + 0.9 * 10) / 20)
-
-
-def test_the_area_of_a_constant_metric_is_that_constant():
-    table = pd.DataFrame({"mean_cost": [1.0, 3.0], "r2": [0.4, 0.4]})
-    for most in (None, 0.5, 2, 30):
-        assert curves.area_under_curve(table, "r2", most) == pytest.approx(0.4)
-
-
 # What a model keeps of the frontier
 
 

@@ -13,11 +13,11 @@ from askwise.evaluation.calibration import (
     calibration,
     confidence_counts,
     number_reliability,
-    realised_bins,
     reliability,
 )
+from askwise.evaluation.estimates import realised_bins
 from askwise.report.plots import calibration as calibration_plots
-from askwise.report.plots import curves as plots
+from askwise.report.plots.style import ORANGE
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_estimates_above_the_bound_are_counted_and_have_a_colour_of_their_own():
     ax, other = drawn(calibration_plots.entropy_bound({"a": table, "b": table.iloc[[0]]})).axes
     assert [ax.get_title(loc="left"), other.get_title(loc="left")] == ["25.0% above the bound", "0.0% above the bound"]
     below, above = ax.collections
-    assert to_hex(above.get_facecolor()[0]).upper() == plots.ORANGE
+    assert to_hex(above.get_facecolor()[0]).upper() == ORANGE
     assert above.get_alpha() > 2 * below.get_alpha()
     assert above.get_sizes() > below.get_sizes()
     assert above.get_offsets().tolist() == [[0.5, 0.6]]

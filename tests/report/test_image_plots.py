@@ -21,14 +21,9 @@ from askwise import (
     RandomOrderImageClassifier,
 )
 from askwise.evaluation.image_cases import image_case, mean_image
-from askwise.report.plots.images import (
-    LINES,
-    case_picture,
-    draw_case,
-    examples_picture,
-    selection_map,
-    selection_picture,
-)
+from askwise.report.plots.image_case import draw_case
+from askwise.report.plots.images import case_picture, examples_picture, selection_map, selection_picture
+from askwise.report.plots.patches import LINES
 from askwise.report.report import write_report
 from askwise.session.replies import WHY
 from pictures import FAST_IMAGES, make_images

@@ -14,8 +14,7 @@ from askwise import AskwiseError, Budget
 from askwise.evaluation.metrics import METRICS
 from askwise.evaluation.summaries import path_table, selection_frequency
 from askwise.report.plots import cases as case_plots
-from askwise.report.plots import curves as plots
-from askwise.report.plots import style
+from askwise.report.plots import curves, questions, style
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +43,11 @@ def curve_of(costs: list[float], groups: list[float]) -> pd.DataFrame:
 
 
 def test_every_metric_of_an_evaluation_has_words():
-    assert {name for metrics in METRICS.values() for name in metrics} == set(plots.METRIC_WORDS)
+    assert {name for metrics in METRICS.values() for name in metrics} == set(style.METRIC_WORDS)
 
 
 def test_a_cost_curve_has_one_line_for_each_rule_with_the_numbers_of_the_table(flower_curve):
-    ax = drawn(plots.cost_curve(flower_curve)).axes[0]
+    ax = drawn(curves.cost_curve(flower_curve)).axes[0]
     lines = {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
     assert list(lines) == ["budget", "confidence", "penalty"]
     for rule, line in lines.items():
@@ -58,7 +57,7 @@ def test_a_cost_curve_has_one_line_for_each_rule_with_the_numbers_of_the_table(f
 
 
 def test_a_cost_curve_marks_the_level_of_asking_everything(flower_curve):
-    ax = plots.cost_curve(flower_curve, "log_loss").axes[0]
+    ax = curves.cost_curve(flower_curve, "log_loss").axes[0]
     level = flower_curve.loc[flower_curve["mean_cost"].idxmax(), "log_loss"]
     assert list(ax.lines[-1].get_ydata()) == [level, level]
     assert f"{level:.3f}" in ax.get_title(loc="right")
@@ -66,14 +65,14 @@ def test_a_cost_curve_marks_the_level_of_asking_everything(flower_curve):
 
 def test_bands_are_drawn_only_where_the_table_has_intervals(flower_curve):
     bare = flower_curve.drop(columns=["accuracy_low", "accuracy_high"])
-    assert len(plots.cost_curve(flower_curve).axes[0].collections) == 3
-    assert len(plots.cost_curve(bare).axes[0].collections) == 0
+    assert len(curves.cost_curve(flower_curve).axes[0].collections) == 3
+    assert len(curves.cost_curve(bare).axes[0].collections) == 0
 
 
 def test_low_costs_are_spread_only_where_the_range_is_wide():
     narrow, wide = curve_of([0, 1, 4], [0, 1, 4]), curve_of([0, 1, 100], [0, 1, 100])
-    assert plots.cost_curve(narrow).axes[0].get_xscale() == "linear"
-    ax = plots.cost_curve(wide).axes[0]
+    assert curves.cost_curve(narrow).axes[0].get_xscale() == "linear"
+    ax = curves.cost_curve(wide).axes[0]
     assert ax.get_xscale() == "function"
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1", "2", "5", "10", "20", "50", "100"]
     assert "questions" in ax.get_xlabel()
@@ -82,31 +81,31 @@ def test_low_costs_are_spread_only_where_the_range_is_wide():
 
 def test_a_regression_shows_rmse_first(progression, diabetes):
     table = progression.curve(*diabetes, points=4)
-    assert "RMSE" in plots.cost_curve(table).axes[0].get_ylabel()
-    assert [ax.get_title(loc="left") for ax in plots.metric_curves(table).axes] == ["RMSE (units of y)", "R²"]
+    assert "RMSE" in curves.cost_curve(table).axes[0].get_ylabel()
+    assert [ax.get_title(loc="left") for ax in curves.metric_curves(table).axes] == ["RMSE (units of y)", "R²"]
 
 
 def test_metric_curves_have_one_panel_for_each_metric(flower_curve):
-    titles = [ax.get_title(loc="left") for ax in drawn(plots.metric_curves(flower_curve)).axes]
-    assert titles[:5] == [plots.METRIC_WORDS[m].label for m in METRICS["classification"]]
+    titles = [ax.get_title(loc="left") for ax in drawn(curves.metric_curves(flower_curve)).axes]
+    assert titles[:5] == [style.METRIC_WORDS[m].label for m in METRICS["classification"]]
 
 
 def test_an_unknown_metric_names_the_nearest(flower_curve):
     with pytest.raises(AskwiseError, match="unknown metric 'acuracy'; did you mean 'accuracy'"):
-        plots.cost_curve(flower_curve, "acuracy")
+        curves.cost_curve(flower_curve, "acuracy")
 
 
 def test_a_heat_map_shows_only_the_groups_asked_first():
     names = [f"g{i}" for i in range(30)]
     table = selection_frequency([names] * 3, names, most=5)
-    ax = drawn(plots.selection_heatmap(table, groups=4)).axes[0]
+    ax = drawn(questions.selection_heatmap(table, groups=4)).axes[0]
     assert [label.get_text() for label in ax.get_yticklabels()] == names[:4]
     assert "first 4 of 30" in ax.get_title(loc="left")
 
 
 def test_the_bars_of_stop_reasons_are_shares_of_their_rows():
     table = pd.DataFrame({"budget": [3, 1], "confidence": [1, 0]}, index=["both", "cap"])
-    widths = [bar.get_width() for bar in drawn(plots.stop_reasons(table)).axes[0].patches]
+    widths = [bar.get_width() for bar in drawn(questions.stop_reasons(table)).axes[0].patches]
     assert widths == [0.75, 1.0, 0.25, 0.0]
 
 
@@ -147,10 +146,22 @@ def test_a_long_path_is_cut_before_its_last_step():
 
 
 def test_a_frontier_reads_from_penalty_to_cost_to_metric(flowers):
-    left, right = drawn(plots.frontier(flowers.frontier_)).axes
+    left, right = drawn(curves.frontier(flowers.frontier_)).axes
     np.testing.assert_array_equal(np.sort(right.lines[0].get_ydata()), np.sort(flowers.frontier_["mean_cost"]))
     assert left.get_xscale() == "log"
     assert "nats" in left.get_xlabel()
+
+
+def test_penalties_too_small_for_a_log_axis_are_drawn_at_its_edge_and_said_to_be_there():
+    cost, penalty = [0.0, 1.0, 2.0, 3.0], [0.5, 0.1, 1e-9, 0.0]
+    facts = {"penalty": penalty, "mean_cost": cost, "mean_groups": cost, "accuracy": [0.5, 0.7, 0.8, 0.9]}
+    left = drawn(curves.frontier(pd.DataFrame(facts))).axes[0]
+    line, edge = left.lines
+    assert line.get_ydata().tolist() == cost
+    assert edge.get_ydata().tolist() == [2.0, 3.0]
+    assert set(edge.get_xdata()) == {0.05}
+    assert left.get_xlim()[0] < 0.05
+    assert "◂: nearly 0" in left.get_xlabel()
 
 
 def test_asked_pixels_are_numbered_where_they_lie_and_the_rest_is_dim():
@@ -166,16 +177,16 @@ def test_asked_pixels_are_numbered_where_they_lie_and_the_rest_is_dim():
 
 def test_names_are_drawn_as_they_are_even_with_dollars_or_an_underscore_first():
     table = pd.DataFrame({"a_$b^$": [2, 3], "_own": [1, 0]}, index=["$x_{", "line\nbreak"])
-    said = texts(drawn(plots.stop_reasons(table)))
+    said = texts(drawn(questions.stop_reasons(table)))
     assert {r"a_\$b^\$", "_own", r"\$x_{", "line break"} <= set(said)
 
 
 def test_pictures_need_no_pyplot(flower_curve, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    drawn(plots.metric_curves(flower_curve))
+    drawn(curves.metric_curves(flower_curve))
 
 
 def test_without_matplotlib_the_error_says_how_to_install_it(flower_curve, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(AskwiseError, match=r"pip install 'askwise\[plot\]'"):
-        plots.cost_curve(flower_curve)
+        curves.cost_curve(flower_curve)

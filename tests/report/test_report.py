@@ -16,7 +16,8 @@ from askwise.core.tasks import Classification
 from askwise.data.tables.schema import Schema
 from askwise.evaluation.calibration import calibration
 from askwise.model.model import Model
-from askwise.report.calibration import check_beside, measure, sentences
+from askwise.report.beside import check_beside
+from askwise.report.calibration import measure, sentences
 from askwise.report.report import write_report
 
 VOID = {"meta", "img"}
@@ -157,8 +158,8 @@ def test_a_second_model_is_drawn_beside_the_first_at_the_same_prices(flowers, ir
 def test_what_tells_two_models_apart_is_said_in_the_report(iris, fast, tmp_path):
     first = DimeClassifier(costs=[1, 2, 3, 4], **fast).fit(*iris)
     second = DimeClassifier(costs=[1, 2, 3, 5], dropout=0.5, **fast).fit(*iris)
-    trust = measure(first, second, *iris, first.model_.costs())
-    assert list(trust.models) == ["this model (dropout=None)", "the second model (dropout=0.5)"]
+    found = measure(first, second, *iris, first.model_.costs())
+    assert list(found.models) == ["this model (dropout=None)", "the second model (dropout=0.5)"]
     page = Page(write_report(first, *iris, tmp_path, bootstrap=0, beside=second)["index"].read_text(encoding="utf-8"))
     assert "The second model was trained with other prices of 'x3'." in "\n".join(page.words)
     assert measure(first, first, *iris, first.model_.costs()).notes == ()

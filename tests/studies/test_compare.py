@@ -22,7 +22,9 @@ from askwise.methods.random_order import RandomOrderClassifier
 from askwise.methods.registry import METHODS
 from askwise.model.model import Model
 from askwise.studies.compare import run as running
-from askwise.studies.compare.data import TableData, budgets_for, named
+from askwise.studies.compare.budgets import budgets_for
+from askwise.studies.compare.data import TableData
+from askwise.studies.compare.named_data import named
 from askwise.studies.compare.plan import plan
 from askwise.studies.compare.run import COLUMNS, compare, run
 
@@ -46,7 +48,7 @@ class Deadly:
 
     device = "cpu"
 
-    def fitted(self, *_):
+    def fit(self, *_):
         os._exit(1)
 
 
@@ -246,7 +248,7 @@ def test_a_failing_cell_is_told_and_run_again_and_the_others_go_on(wine, tmp_pat
 def test_a_cell_whose_process_is_killed_is_told_and_the_others_go_on(wine, tmp_path, monkeypatch, parallel):
     monkeypatch.setattr(joblib, "Parallel", parallel)
     planned = plan([wine], ["random-order"], 3, settings=QUICK)
-    deadly = replace(planned, contestants=(planned.contestants[0], Deadly(), planned.contestants[2]))
+    deadly = replace(planned, candidates=(planned.candidates[0], Deadly(), planned.candidates[2]))
     made = run(deadly, tmp_path, jobs=2)
     ((cell, error),) = made.failed
     assert cell.seed == 1
@@ -273,7 +275,7 @@ def test_the_protocol_of_the_paper_fits_one_model_for_each_budget_where_a_method
         ("random-order", "paper", (2.0,)),
         ("random-order", "paper", (5.0,)),
     ]
-    budgets = [c.estimator.budget for c in planned.contestants if hasattr(c.estimator, "budget")]
+    budgets = [c.estimator.budget for c in planned.candidates if hasattr(c.estimator, "budget")]
     assert budgets.count(2.0) == budgets.count(5.0) == 1
     assert len({c.file for c in planned.cells}) == 4
 
@@ -374,6 +376,6 @@ def test_names_and_arrays_will_do_and_the_files_are_written(made, tmp_path):
 
 def test_the_longest_cells_begin_first(wine, tmp_path, monkeypatch):
     begun = []
-    monkeypatch.setattr(running, "outcome_of", lambda cell, *_: begun.append(cell.method) or running.failure("no"))
+    monkeypatch.setattr(running, "run_cell", lambda cell, *_: begun.append(cell.method) or running.failure("no"))
     compare([wine], tmp_path, ["random-order", "dime", "eddi"], 1, jobs=1)
     assert begun == ["eddi", "dime", "random-order"]

@@ -8,18 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from askwise.studies.compare.plots import STYLES, comparison
+from askwise.studies.compare.markdown import markdown
+from askwise.studies.compare.method_styles import STYLES
+from askwise.studies.compare.plots import comparison, points
 from askwise.studies.compare.run import COLUMNS
-from askwise.studies.compare.tables import (
-    areas,
-    by_penalties,
-    cautions,
-    ceilings,
-    markdown,
-    seconds,
-    standings,
-    summary,
-)
+from askwise.studies.compare.tables import areas, ceilings, seconds, standings, summary
+from askwise.studies.compare.wording import by_penalties, cautions
 
 BUDGETS = (1.0, 2.0, 4.0)
 MANY = ["dime", "argmax-direct", "eddi", "cwcf", "opportunistic", "concrete-autoencoder", "mrmr", "cmicot",
@@ -71,10 +65,20 @@ def test_the_area_is_the_mean_over_budgets_from_nothing_to_the_largest():
     assert areas(made_up({"dime": GOOD[:1]}))["area"].tolist() == pytest.approx([expected])
 
 
-def test_areas_of_average_costs_are_over_what_was_spent():
+def test_areas_of_average_costs_are_over_what_was_spent_held_back_from_the_first_budget():
     spent = made_up({"dime": GOOD[:1]}, rule="average-cost", paid=(0.5, 2.0, 4.0))
-    expected = (0.6 * 0.5 + 0.65 * 1.5 + 0.8 * 2) / 4
+    at_first = 0.6 + 0.1 / 3
+    expected = (at_first * 1 + (at_first + 0.7) / 2 * 1 + 0.8 * 2) / 4
     assert areas(spent, "average-cost")["area"].tolist() == pytest.approx([expected])
+
+
+def test_budgets_and_penalties_through_the_same_points_have_the_same_area():
+    budgets = areas(made_up({"dime": GOOD}))["area"]
+    assert areas(made_up({"dime": GOOD}, rule="average-cost"), "average-cost")["area"].tolist() == budgets.tolist()
+    # A penalty that asks nothing is a point of its curve, but does not move the start of the area.
+    nothing = [[2 * a - b, b, c] for a, b, c in GOOD]
+    found = made_up({"dime": nothing}, rule="average-cost", paid=(0.0, 2.0, 4.0))
+    assert areas(found, "average-cost")["area"].tolist() == pytest.approx(budgets.tolist())
 
 
 def test_a_seed_without_all_budgets_has_no_area():
@@ -210,7 +214,7 @@ def test_every_dataset_has_a_panel_and_every_method_a_line_with_a_band():
     np.testing.assert_allclose(dime.get_xdata(), BUDGETS)
     np.testing.assert_allclose(dime.get_ydata(), table.loc[table["method"] == "dime", "mean"])
     assert any(np.allclose(line.get_ydata(), 0.9) for line in first.lines)
-    assert (first.get_xscale(), second.get_xscale()) == ("linear", "log")
+    assert (first.get_xscale(), second.get_xscale()) == ("linear", "function")
     assert [label.get_text() for label in second.get_xticklabels()] == ["1", "5", "20"]
     assert (first.get_ylabel(), second.get_ylabel()) == ("Accuracy", "AUROC")
 
@@ -220,6 +224,26 @@ def test_average_costs_are_drawn_where_they_were_really_spent():
     figure = comparison(pd.concat(both, ignore_index=True), "average-cost")
     places = sorted(tuple(line.get_xdata()) for line in figure.axes[0].lines)
     assert places == [(0.9, 1.8, 4.4), BUDGETS]
+
+
+@pytest.mark.parametrize("budgets", [BUDGETS, (1.0, 5.0, 20.0)])
+def test_a_picture_has_every_point_of_its_table_those_that_ask_nothing_too(budgets):
+    asks_nothing = made_up({"dime": GOOD}, rule="average-cost", budgets=budgets, paid=(0.0, 0.3, budgets[2]))
+    both = [made_up({"dime": GOOD, "mrmr": BAD}, budgets=budgets), asks_nothing]
+    results = pd.concat(both, ignore_index=True)
+    table = points(results, "average-cost")
+    assert sorted(table["cost"]) == sorted([*budgets, 0.0, 0.3, budgets[2]])
+    figure = comparison(results, "average-cost")
+    figure.canvas.draw()
+    (ax,) = figure.axes
+    drawn = np.concatenate([line.get_xydata() for line in ax.lines])
+    assert len(drawn) == len(table)
+    for point in table[["cost", "mean"]].to_numpy():
+        assert np.isclose(drawn, point).all(1).any()
+    places = ax.transData.transform(drawn)
+    assert np.isfinite(places).all()
+    assert all(ax.bbox.contains(x, y) for x, y in places)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", *(f"{budget:g}" for budget in budgets)]
 
 
 def test_no_two_methods_look_alike():

@@ -18,7 +18,8 @@ from askwise.core.stopping import least_value
 from askwise.core.tasks import Classification
 from askwise.data.images.patches import SKETCH, PatchLayout
 from askwise.data.images.schema import ImageSchema
-from askwise.model.model import Acquisition, Costs, Model
+from askwise.model.model import Acquisition, Model
+from askwise.model.session_model import Costs
 from askwise.session.session import Session
 
 LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e[-+]?\d+)?")

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, listed
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.step import Step
 from askwise.core.tasks import Regression, Task
@@ -109,7 +110,7 @@ def compare(model: Model, truth: Distribution, n_rows: int, seed: int) -> Compar
     frame, y = truth.sample(n_rows, seed)
     rows = model.place(model.schema.encode(frame))
     exact_rows = truth.schema.encode(frame).to("cpu", torch.float64)
-    prices = model.cost_tensor(model.costs(None))
+    prices = model.prices(model.costs(None))
     estimated, exact, choice, divergence, outputs = [], [], [], [], []
     with torch.no_grad():
         for step in walk(model.running_policy, rows, prices, truth.n_steps + 1):
@@ -155,9 +156,9 @@ def _check_same(model: Model, truth: Distribution, n_rows: int) -> None:
 
 
 def _greedy_outputs(truth: Distribution, rows: Rows) -> list[Tensor]:
-    costs = torch.tensor(truth.schema.space.costs, dtype=torch.float64)
+    prices = Prices.tensor(truth.schema.space.costs)
     with torch.no_grad():
-        return [step.belief.outputs for step in walk(truth.policy, rows, costs, truth.n_steps + 1)]
+        return [step.belief.outputs for step in walk(truth.policy, rows, prices, truth.n_steps + 1)]
 
 
 def _of_open(step: Step, scores: Tensor | None) -> Tensor:

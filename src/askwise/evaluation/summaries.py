@@ -13,8 +13,9 @@ from askwise.core.errors import AskwiseError
 from askwise.core.rows import Rows
 from askwise.core.step import NOTHING_LEFT, StoppingRule
 from askwise.core.tasks import Classification
-from askwise.evaluation.curves import area_under_curve
-from askwise.model.model import Acquisition, Costs, Model
+from askwise.evaluation.areas import area_under_curve
+from askwise.model.model import Acquisition, Model
+from askwise.model.session_model import Costs
 
 # Which way each metric of an evaluation is better.
 HIGHER_IS_BETTER = {

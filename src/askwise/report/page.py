@@ -132,7 +132,7 @@ $reasons
 $single
 $frontier
 <h2>Can its numbers be trusted?</h2>
-$trust
+$calibration
 <h2>The model</h2>
 $asked
 $facts

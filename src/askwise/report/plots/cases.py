@@ -21,8 +21,10 @@ from askwise.report.plots.style import (
     new_figure,
     number_text,
     plain,
+    set_panel_title,
     tidy,
     verdict,
+    without_ticks,
 )
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ def _class_path(ax: Axes, part: pd.DataFrame, colours: dict[str, str], true: Any
     wrong = true is not None and str(true) != _label(guess)
     if true is not None:
         words += f", but is {plain(true, 16)}" if wrong else " ✓"
-    _path_title(ax, words, ORANGE if wrong else INK)
+    set_panel_title(ax, words, 9.5, colour=ORANGE if wrong else INK)
 
 
 def _number_path(ax: Axes, part: pd.DataFrame, true: Any) -> None:
@@ -106,11 +108,7 @@ def _number_path(ax: Axes, part: pd.DataFrame, true: Any) -> None:
         # Down to the last step only, so that it does not cross the words below.
         ax.plot([float(true)] * 2, [-0.5, len(part) - 0.6], color=ORANGE, linewidth=1.4, linestyle="--")
         words += f", true {number_text(float(true))}"
-    _path_title(ax, words, INK)
-
-
-def _path_title(ax: Axes, words: str, colour: str) -> None:
-    ax.set_title(words, loc="left", fontsize=9.5, fontweight="bold", color=colour, pad=4)
+    set_panel_title(ax, words, 9.5)
 
 
 def _path_axis(ax: Axes, part: pd.DataFrame, slots: int) -> None:
@@ -182,6 +180,4 @@ def _draw_digit(ax: Axes, image: Array, asked: Sequence[int]) -> None:
         colour = "white" if image[line, column] > 0.5 else INK
         size = min(8.5, 68 / max(height, width))
         ax.text(column, line, str(order + 1), ha="center", va="center", fontsize=size, color=colour)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.spines[:].set_color(PALE)
+    without_ticks(ax)

@@ -1,48 +1,38 @@
-"""Pictures of an evaluation: curves, frontiers, what is asked and why it stops."""
+"""Pictures of an evaluation: metrics against cost, and the frontier of penalties."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from askwise.core.errors import unknown_name
-from askwise.core.step import NOTHING_LEFT
 from askwise.evaluation.summaries import HIGHER_IS_BETTER, everything, main_metric, metrics_of
+from askwise.report.plots.axes import WIDE_RANGE, set_ticks, spread_scale, spread_ticks
+from askwise.report.plots.style import (
+    GREEN,
+    INK,
+    METRIC_WORDS,
+    RULES,
+    SOFT,
+    SPARE,
+    metric_label,
+    metric_text,
+    new_figure,
+    percent,
+    plain,
+    set_panel_title,
+    tidy,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-from askwise.report.plots.style import (
-    AMBER,
-    BLUE,
-    GREEN,
-    INK,
-    METRIC_WORDS,
-    ORANGE,
-    PURPLE,
-    SKY,
-    SOFT,
-    WIDE_RANGE,
-    _metric_label,
-    _percent,
-    _title,
-    colour_legend,
-    metric_text,
-    new_figure,
-    number_text,
-    plain,
-    tidy,
-)
 
-RULES = {"budget": (BLUE, "o"), "confidence": (ORANGE, "s"), "penalty": (GREEN, "^")}
-
-OTHERS = (PURPLE, AMBER, SKY, INK)
-
-# Penalties below this share of the largest one that spend more than half of all are nothing that anyone would choose.
+# Penalties below this share of the largest one are drawn at the left edge: 0 has no place on a log axis.
 SMALLEST_PENALTY = 1e-6
 
 
@@ -52,7 +42,7 @@ def cost_curve(table: pd.DataFrame, metric: str | None = None) -> Figure:
     figure = new_figure(7.2, 4.4)
     ax = figure.add_subplot()
     _draw_curves(ax, table, metric)
-    _title(ax, f"{METRIC_WORDS[metric].label.split(' (')[0]} against cost")
+    set_panel_title(ax, f"{METRIC_WORDS[metric].name} against cost")
     _rule_legend(ax, table, metric)
     return figure
 
@@ -66,7 +56,7 @@ def metric_curves(table: pd.DataFrame, metrics: Sequence[str] | None = None, col
     for i, name in enumerate(names):
         ax = figure.add_subplot(n_lines, columns, i + 1)
         _draw_curves(ax, table, name)
-        _title(ax, METRIC_WORDS[name].label)
+        set_panel_title(ax, METRIC_WORDS[name].label)
         ax.set_ylabel("")
         if i < len(names) - columns:
             ax.set_xlabel("")
@@ -89,9 +79,9 @@ def _check_metric(table: pd.DataFrame, metric: str | None) -> str:
 
 def _rules_in(table: pd.DataFrame) -> Iterator[tuple[str, str, str, pd.DataFrame]]:
     """Each rule's name, colour, marker and records by rising cost; rules of one's own get the spare colours."""
-    spare = itertools.cycle(OTHERS)
+    spare = itertools.cycle(SPARE)
     for name in table["rule"].unique():
-        colour, marker = RULES[name] if name in RULES else (next(spare), "D")
+        colour, marker = RULES.get(name) or (next(spare), "D")
         yield str(name), colour, marker, table[table["rule"] == name].sort_values("mean_cost")
 
 
@@ -106,9 +96,9 @@ def _draw_curves(ax: Axes, table: pd.DataFrame, metric: str) -> None:
         ax.plot(cost, part[metric], label=plain(name), clip_on=False, zorder=3, **style)
     _cost_axis(ax, "x", table)
     tidy(ax)
-    ax.set_ylabel(_metric_label(metric), fontsize=10, color=INK)
+    ax.set_ylabel(metric_label(metric), fontsize=10, color=INK)
     if words.is_share:
-        ax.yaxis.set_major_formatter(_percent)
+        ax.yaxis.set_major_formatter(percent)
     _mark_everything(ax, table, metric)
 
 
@@ -128,26 +118,10 @@ def _cost_axis(ax: Axes, which: Literal["x", "y"], table: pd.DataFrame) -> None:
     label = "questions asked, mean per case" if np.allclose(cost, groups) else "cost, mean per case"
     if most > WIDE_RANGE * unit:
         label += " (log scale)"
-        forward, back = lambda x: np.log1p(np.maximum(x, 0) / unit), lambda u: unit * np.expm1(u)
-        getattr(ax, f"set_{which}scale")("function", functions=(forward, back))
-        ticks = _spread_ticks(unit, most)
-        getattr(ax, f"set_{which}ticks")(ticks, [number_text(t) for t in ticks])
-        ax.minorticks_off()
+        spread_scale(ax, which, unit)
+        set_ticks(ax, which, spread_ticks(unit, most))
     getattr(ax, f"set_{which}lim")(0, most * 1.02 or 1)
     getattr(ax, f"set_{which}label")(label, fontsize=10, color=INK)
-
-
-def _spread_ticks(unit: float, most: float) -> list[float]:
-    """0, round numbers, and the end, none nearer to the next than a fifteenth of a log1p axis."""
-    powers = 10.0 ** np.arange(np.floor(np.log10(unit)), np.log10(most) + 1)
-    round_numbers = np.sort(np.outer(powers, [1, 2, 5]).ravel())
-    far = np.log1p(most / unit) / 15
-    ticks = [0.0]
-    for tick in round_numbers[(round_numbers >= 0.9 * unit) & (round_numbers < most)]:
-        apart = np.log1p(tick / unit) - np.log1p(ticks[-1] / unit)
-        if apart > far and np.log1p(most / unit) - np.log1p(tick / unit) > far:
-            ticks.append(float(tick))
-    return [*ticks, most]
 
 
 def _rule_legend(ax: Axes, table: pd.DataFrame, metric: str, of: Axes | None = None) -> None:
@@ -156,65 +130,9 @@ def _rule_legend(ax: Axes, table: pd.DataFrame, metric: str, of: Axes | None = N
     corner: Literal["upper left", "lower right", "upper right"] = (
         "upper left" if of is not None else "lower right" if higher else "upper right"
     )
-    title = "Stop by (bands: 95% intervals)" if f"{metric}_low" in table else "Stop by"
+    words = "Stop by (bands: 95% intervals)" if f"{metric}_low" in table else "Stop by"
     handles, labels = (of or ax).get_legend_handles_labels()
-    ax.legend(handles, labels, loc=corner, frameon=False, fontsize=9, title=title, title_fontsize=9, alignment="left")
-
-
-def selection_heatmap(table: pd.DataFrame, groups: int = 20) -> Figure:
-    """In how many cases each group is known after how many questions, from `selection_frequency`."""
-    shown = table.iloc[:groups]
-    n_lines, n_columns = shown.shape
-    figure = new_figure(max(5.5, 2.6 + 0.46 * n_columns), max(2.4, 1.3 + 0.27 * n_lines))
-    ax = figure.add_subplot()
-    ax.pcolormesh(shown.to_numpy(), cmap="Blues", vmin=0, vmax=1.15, edgecolors="white", linewidth=1.2)
-    for (line, column), share in np.ndenumerate(shown.to_numpy()):
-        if share >= 0.005:
-            colour = "white" if share > 0.65 else INK
-            ax.text(column + 0.5, line + 0.5, f"{share:.0%}"[:-1], ha="center", va="center", fontsize=8, color=colour)
-    ax.set_yticks(np.arange(n_lines) + 0.5, [plain(name) for name in shown.index])
-    ax.set_xticks(np.arange(n_columns) + 0.5, [str(k) for k in shown.columns])
-    ax.invert_yaxis()
-    tidy(ax, grid=None)
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
-    ax.set_xlabel("questions asked so far", fontsize=10, color=INK)
-    some = f" (first {n_lines} of {len(table)} groups)" if n_lines < len(table) else ""
-    _title(ax, f"Known in % of cases{some}")
-    return figure
-
-
-def stop_reasons(table: pd.DataFrame) -> Figure:
-    """Why rows stopped, from `reason_counts`: one bar for each rule, in shares of its rows."""
-    figure = new_figure(7.2, 1.2 + 0.48 * len(table))
-    ax = figure.add_subplot()
-    share = table.div(table.sum(axis=1), axis=0)
-    left = np.zeros(len(table))
-    colours = _reason_colours(table.columns)
-    for reason, colour in colours.items():
-        width = share[reason].to_numpy()
-        ax.barh(range(len(table)), width, left=left, height=0.66, color=colour, edgecolor="white")
-        for line, (wide, count) in enumerate(zip(width, table[reason], strict=True)):
-            if wide > 0.035:
-                words = f"{count} ({wide:.0%})" if wide > 0.16 else str(count)
-                ax.text(left[line] + wide / 2, line, words, ha="center", va="center", fontsize=8.5, color="white")
-        left += width
-    ax.set_yticks(range(len(table)), [plain(name, 40) for name in table.index])
-    ax.invert_yaxis()
-    ax.set_xlim(0, 1)
-    ax.xaxis.set_major_formatter(_percent)
-    tidy(ax, grid=None)
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("share of cases", fontsize=10, color=INK)
-    colour_legend(figure, "Stopped because of", colours)
-    return figure
-
-
-def _reason_colours(reasons: Iterable[str]) -> dict[str, str]:
-    spare = itertools.cycle(OTHERS)
-    known = {name: colour for name, (colour, _) in RULES.items()} | {NOTHING_LEFT: SOFT}
-    return {reason: known.get(reason) or next(spare) for reason in reasons}
+    ax.legend(handles, labels, loc=corner, frameon=False, fontsize=9, title=words, title_fontsize=9, alignment="left")
 
 
 def frontier(table: pd.DataFrame, metric: str | None = None) -> Figure:
@@ -225,19 +143,28 @@ def frontier(table: pd.DataFrame, metric: str | None = None) -> Figure:
     by_cost = table.sort_values("mean_cost")
     marker = "^" if len(table) <= 30 else None
     style: dict[str, Any] = {"color": GREEN, "marker": marker, "markersize": 3, "linewidth": 1.6}
-    low = by_cost["penalty"] <= by_cost["penalty"].max() * SMALLEST_PENALTY
-    some = by_cost[~(low & (by_cost["mean_cost"] > by_cost["mean_cost"].max() / 2))]
-    left.plot(some["penalty"], some["mean_cost"], **style)
-    left.set_xscale("log")
+    at_edge = _draw_penalties(left, by_cost, style)
     unit = "squared units of y" if "rmse" in table.columns else "nats"
-    left.set_xlabel(f"penalty ({unit} per unit of cost)", fontsize=10, color=INK)
+    note = "; ◂: nearly 0" if at_edge else ""
+    left.set_xlabel(f"penalty ({unit} per unit of cost){note}", fontsize=10, color=INK)
     _cost_axis(left, "y", table)
     right.plot(by_cost[metric], by_cost["mean_cost"], **style)
-    right.set_xlabel(_metric_label(metric), fontsize=10, color=INK)
+    right.set_xlabel(metric_label(metric), fontsize=10, color=INK)
     if METRIC_WORDS[metric].is_share:
-        right.xaxis.set_major_formatter(_percent)
-    _title(left, "Which penalty spends how much")
-    _title(right, "What the cost buys")
+        right.xaxis.set_major_formatter(percent)
+    set_panel_title(left, "Which penalty spends how much")
+    set_panel_title(right, "What the cost buys")
     for ax in (left, right):
         tidy(ax)
     return figure
+
+
+def _draw_penalties(ax: Axes, table: pd.DataFrame, style: dict[str, Any]) -> int:
+    """Mean cost against penalty on a log axis; gives how many penalties are too small for it, drawn at its edge."""
+    penalty, cost = table["penalty"].to_numpy(), table["mean_cost"].to_numpy()
+    is_small = penalty <= penalty.max() * SMALLEST_PENALTY
+    edge = 1.0 if is_small.all() else 0.5 * float(penalty[~is_small].min())
+    ax.plot(np.where(is_small, edge, penalty), cost, **style)
+    ax.set_xscale("log")
+    ax.plot(np.full(is_small.sum(), edge), cost[is_small], color=style["color"], linestyle="", marker="<", markersize=5)
+    return int(is_small.sum())

@@ -22,12 +22,13 @@ INK, SOFT, PALE = "#222222", "#6B6B6B", "#D9D9D9"
 
 CATEGORIES = (BLUE, AMBER, GREEN, PURPLE, SKY, ORANGE)
 
+# The colour and marker of each stopping rule; rules of one's own get the spare colours.
+RULES = {"budget": (BLUE, "o"), "confidence": (ORANGE, "s"), "penalty": (GREEN, "^")}
+SPARE = (PURPLE, AMBER, SKY, INK)
+
 DPI = 150
 
 LONGEST_NAME = 26
-
-# From this many times the price of one question on, the low costs would be squeezed on an even axis.
-WIDE_RANGE = 8
 
 
 class Wording(NamedTuple):
@@ -35,6 +36,11 @@ class Wording(NamedTuple):
 
     label: str
     form: str = "{:.3f}"
+
+    @property
+    def name(self) -> str:
+        """The label without its unit."""
+        return self.label.split(" (")[0]
 
     @property
     def is_share(self) -> bool:
@@ -134,17 +140,28 @@ def diagonal(ax: Axes, start: float, end: float) -> Line2D:
     return line
 
 
-def _percent(value: float, position: object = None) -> str:
+def percent(value: float, position: object = None) -> str:
+    """A share as a tick of an axis."""
     del position
     return f"{value:.0%}"
 
 
-def _metric_label(metric: str) -> str:
+def metric_label(metric: str) -> str:
+    """A metric's name, and which way it is better."""
     return f"{METRIC_WORDS[metric].label}, {'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better"
 
 
-def _title(ax: Axes, text: str) -> None:
-    ax.set_title(text, loc="left", fontsize=11, fontweight="bold", color=INK, pad=8)
+def set_panel_title(ax: Axes, words: str, size: float = 11, bold: bool = True, colour: str = INK) -> None:
+    """The title of a panel, at its left."""
+    weight = "bold" if bold else "normal"
+    ax.set_title(words, loc="left", fontsize=size, fontweight=weight, color=colour, pad=8 if size > 10 else 4)
+
+
+def without_ticks(ax: Axes) -> None:
+    """The look of axes that hold an image."""
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.spines[:].set_color(PALE)
 
 
 def colour_legend(figure: Figure, title: str, colours: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""One cell of a comparison: a method fitted and measured on the rows of one seed, and the file that keeps it."""
+"""One cell of a comparison: a method fitted and measured on the rows of one seed, and the file of its outcome."""
 
 from __future__ import annotations
 
@@ -28,31 +28,30 @@ from askwise.methods.base import Method, pick_device
 from askwise.model.file import plain
 from askwise.model.model import Model
 from askwise.studies.compare.data import Split
-from askwise.training.loop import Progress, threads
+from askwise.studies.processes import fraction_of_stages
+from askwise.training.modes import threads
 
 Record = dict[str, Any]
 
-# Most methods train in as many stages: what a progress bar needs to know.
-STAGES = 3
 # Rows to look the penalties of the exact policy up on: its scores are dear.
 EXACT_ROWS = 500
 VALIDATION_FRACTION = 0.2
-# Torch's random numbers and number of threads belong to the whole process, so in one process cells take turns.
-TURN = threading.Lock()
+# Torch's random numbers and number of threads belong to the whole process: in one process only one cell runs at a time.
+ONE_CELL = threading.Lock()
 
 
-class Contestant(Protocol):
-    """What is compared: something that gives a model from the rows to fit on."""
+class Candidate(Protocol):
+    """What is compared: something that fits a model to rows."""
 
     @property
     def device(self) -> str: ...
 
-    def fitted(self, split: Split, progress: Callable[[float], None]) -> Model: ...
+    def fit(self, split: Split, progress: Callable[[float], None]) -> Model: ...
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
-    """A method, with its settings."""
+class EstimatorCandidate:
+    """An estimator, with its settings."""
 
     estimator: Method
 
@@ -60,26 +59,22 @@ class Trained:
     def device(self) -> str:
         return str(pick_device(self.estimator.device))
 
-    def fitted(self, split: Split, progress: Callable[[float], None]) -> Model:
-        stages: dict[str, None] = {}
-
-        def tell(now: Progress) -> None:
-            stages[now.stage] = None
-            progress(min(0.95, (len(stages) - 1 + now.fraction) / STAGES))
-
-        self.estimator.fit(split.X, split.y, split_by=split.by, progress=tell)
+    def fit(self, split: Split, progress: Callable[[float], None]) -> Model:
+        # What is left of the bar is for asking the test rows.
+        on_progress = fraction_of_stages(lambda fraction: progress(min(0.95, fraction)))
+        self.estimator.fit(split.X, split.y, split_by=split.by, progress=on_progress)
         return self.estimator.model_
 
 
 @dataclass(frozen=True, eq=False)
-class Exact:
+class ExactCandidate:
     """The greedy policy that knows the distribution; it needs no rows but to look penalties up on."""
 
     truth: str
     seed: int
     device: str = "cpu"
 
-    def fitted(self, split: Split, progress: Callable[[float], None]) -> Model:
+    def fit(self, split: Split, progress: Callable[[float], None]) -> Model:
         del progress
         known = DISTRIBUTIONS[self.truth]()
         model = Model(known.schema, known.task, known.policy)
@@ -112,13 +107,18 @@ class Cell:
         return f"{self.dataset}, {self.method}, seed {self.seed}{at}"
 
     @property
+    def facts(self) -> Record:
+        """What tells the lines of this cell from those of others."""
+        return {"dataset": self.dataset, "method": self.method, "seed": self.seed, "protocol": self.protocol}
+
+    @property
     def file(self) -> str:
         at = [f"budget{self.budgets[0]:g}"] if self.protocol == "paper" else []
         name = "__".join([self.dataset, self.method, f"seed{self.seed}", *at, self.fingerprint[:12]])
         return re.sub(r"[^\w.+-]", "-", name) + ".json"
 
     def read(self, folder: Path) -> Record | None:
-        """What was kept of this cell; None where nothing whole was."""
+        """The outcome in this cell's file; None if there is no whole file."""
         try:
             found = json.loads((folder / self.file).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -126,35 +126,34 @@ class Cell:
         return found if isinstance(found, dict) and found.get("fingerprint") == self.fingerprint else None
 
     def write(self, folder: Path, outcome: Record) -> None:
-        """Keep what came of it, whole."""
-        facts = {"dataset": self.dataset, "method": self.method, "seed": self.seed, "protocol": self.protocol}
-        kept = {**facts, "fingerprint": self.fingerprint, **outcome}
+        """Write the outcome into this cell's file, whole or not at all."""
+        content = {**self.facts, "fingerprint": self.fingerprint, **outcome}
         with whole_file(folder / self.file) as part:
-            part.write_text(json.dumps(plain(kept), indent=1, allow_nan=False), encoding="utf-8")
+            part.write_text(json.dumps(plain(content), indent=1, allow_nan=False), encoding="utf-8")
 
 
-def outcome_of(cell: Cell, contestant: Contestant, split: Split, progress: Callable[[float], None]) -> Record:
+def run_cell(cell: Cell, candidate: Candidate, split: Split, progress: Callable[[float], None]) -> Record:
     """What is measured in a cell; an `error` in place of figures where it failed."""
     try:
-        with TURN, warnings.catch_warnings():
+        with ONE_CELL, warnings.catch_warnings():
             # What a method warns of in one of a hundred trainings would only be noise here.
             warnings.simplefilter("ignore", AskwiseWarning)
-            return {"error": None, **measure(cell, contestant, split, progress)}
+            return {"error": None, **measure(cell, candidate, split, progress)}
     except Exception as error:
         message = str(error) if isinstance(error, AskwiseError) else f"{type(error).__name__}: {error}"
         return failure(message, traceback.format_exc())
 
 
 def failure(message: str, details: str = "") -> Record:
-    """The outcome of a cell that came to nothing."""
+    """The outcome of a cell that failed."""
     return {"error": message, "traceback": details, "records": []}
 
 
-def measure(cell: Cell, contestant: Contestant, split: Split, progress: Callable[[float], None]) -> Record:
+def measure(cell: Cell, candidate: Candidate, split: Split, progress: Callable[[float], None]) -> Record:
     """Fit, then ask the test rows up to every budget."""
-    device = contestant.device
+    device = candidate.device
     started, cpu_started = time.perf_counter(), time.process_time()
-    model = contestant.fitted(split, progress)
+    model = candidate.fit(split, progress)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
     with threads(1 if torch.device(device).type == "cpu" else None):
         model = replace(model, device=device)
@@ -185,7 +184,7 @@ def _everything(model: Model, rows: Rows, truth: Array) -> tuple[list[Record], f
     started = time.perf_counter()
     answer = model.task.decode(model.outputs(rows))
     seconds = time.perf_counter() - started
-    paid = rows.available.double() @ model.cost_tensor(model.costs()).cpu()
+    paid = rows.available.double() @ torch.tensor(model.costs(), dtype=torch.float64)
     counts = rows.available.double().sum(1)
     facts = {"mean_cost": float(paid.mean()), "mean_groups": float(counts.mean())}
     total = float(sum(model.costs()))
@@ -218,8 +217,8 @@ def _at_average_costs(model: Model, rows: Rows, truth: Array, budgets: Sequence[
 
 
 def _records(model: Model, trace: Trace, rule: str, budgets: Sequence[float], truth: Array) -> list[Record]:
-    """What is spent and brought where each of a trace's rules stops it."""
+    """The costs and metrics at the step where each rule stops the trace."""
     return [
-        {"rule": rule, "budget": float(k), **curves.brings(model, trace, stop.at, truth)}
+        {"rule": rule, "budget": float(k), **curves.cost_and_metrics(model, trace, stop.at, truth)}
         for k, stop in zip(budgets, trace.stops, strict=True)
     ]

@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from askwise.data.whole_file import whole_file
+from askwise.studies.compare.markdown import markdown
 from askwise.studies.compare.plots import comparison
-from askwise.studies.compare.tables import AVERAGE, BUDGET, markdown
+from askwise.studies.compare.tables import AVERAGE, BUDGET
 
 
 def write(results: pd.DataFrame, folder: Path) -> dict[str, Path]:

@@ -14,11 +14,11 @@ from askwise.core.errors import AskwiseError
 from askwise.data.images.pictures import as_images
 from askwise.data.images.schema import ImageSchema
 from askwise.methods.registry import IMAGE, method_for
-from askwise.studies.compare.data import TEST_FRACTION, Dataset, Split, digest, fit_and_test, main_metric, people
+from askwise.studies.compare.data import LabelledData, digest
 
 
 @dataclass(frozen=True, eq=False)
-class ImageData(Dataset):
+class ImageData(LabelledData):
     """Labelled images of one size; the metric is accuracy for several classes, AUROC for two and RMSE for a number.
 
     images (n, height, width, channels), or (n, height, width); settings: what every method of images is given, such as
@@ -41,10 +41,7 @@ class ImageData(Dataset):
         object.__setattr__(self, "y", np.asarray(self.y))
         if len(self.images) != len(self.y):
             raise AskwiseError(f"{self.name}: {len(self.images)} images have {len(self.y)} labels; give one for each")
-        if not self.metric:
-            object.__setattr__(self, "metric", main_metric(self.task, len(np.unique(self.y))))
-        if self.split_by is not None:
-            object.__setattr__(self, "split_by", people(self.split_by, len(self.y)))
+        self._complete()
 
     @property
     def questions(self) -> Mapping[str, Any]:  # type: ignore[override]
@@ -56,17 +53,8 @@ class ImageData(Dataset):
         assert isinstance(found, ImageSchema)
         return found
 
-    @property
-    def n_rows(self) -> int:
-        return len(self.y) - round(TEST_FRACTION * len(self.y))
-
-    def sample_target(self) -> Array:
-        return self.y
-
-    def split(self, seed: int, max_rows: int, test_rows: int) -> Split:
-        fit, test = fit_and_test(self, self.y, seed, max_rows, test_rows, self.split_by)
-        by = None if self.split_by is None else self.split_by[fit]
-        return Split(self.images[fit], self.y[fit], self.images[test], self.y[test], by)
+    def take(self, which: Array) -> Array:
+        return np.asarray(self.images[which])
 
     @cached_property
     def fingerprint(self) -> str:

@@ -15,8 +15,9 @@ from askwise.core.errors import AskwiseError, unknown_name
 from askwise.evaluation import metrics
 from askwise.methods.base import CIRCUMSTANCES, TRAINING, Method
 from askwise.methods.registry import method_for, names_for, short_name, short_names, why_not
-from askwise.studies.compare.cells import Cell, Contestant, Exact, Trained
-from askwise.studies.compare.data import Dataset, Split, budgets_for, digest
+from askwise.studies.compare.budgets import budgets_for
+from askwise.studies.compare.cells import Candidate, Cell, EstimatorCandidate, ExactCandidate
+from askwise.studies.compare.data import Dataset, Split, digest
 
 ALL, EXACT, CEILING = "all", "exact", "all-features"
 SHARED, PAPER = "shared", "paper"
@@ -32,7 +33,7 @@ class Plan:
     """The cells of a comparison, and how each is run."""
 
     cells: tuple[Cell, ...]
-    contestants: tuple[Contestant, ...]
+    candidates: tuple[Candidate, ...]
     datasets: Mapping[str, Dataset]
     max_rows: int
     test_rows: int
@@ -66,20 +67,20 @@ def plan(
     chosen = _chosen(datasets, methods)
     _check_seeds_of(seeds_of or {}, {name for names in chosen.values() for name in names})
     shown = _metrics(datasets, metric)
-    cells: list[tuple[Cell, Contestant]] = []
+    cells: list[tuple[Cell, Candidate]] = []
     for dataset in datasets:
         spent = budgets_for(dataset, budgets)
         for name in chosen[dataset.name]:
             for seed in range((seeds_of or {}).get(name, seeds)):
                 for protocol_of, some in _fits(name, dataset, protocol, spent):
-                    contestant = _contestant(name, dataset, seed, some if protocol_of == PAPER else None, settings)
-                    facts = [__version__, MEASURING, TRAINING, dataset.fingerprint, name, *_facts(contestant), seed]
+                    candidate = _candidate(name, dataset, seed, some if protocol_of == PAPER else None, settings)
+                    facts = [__version__, MEASURING, TRAINING, dataset.fingerprint, name, *_facts(candidate), seed]
                     # With everything known there is nothing to pay, whatever the budgets.
                     mark = digest([*facts, () if name == CEILING else some, max_rows, test_rows])
                     size = (20 + dataset.schema.space.n_groups) * np.sqrt(1000 + min(dataset.n_rows, max_rows))
                     effort = EFFORT.get(name, 1.0) * float(size)
                     where = (dataset.name, name, seed, protocol_of, some, shown[dataset.name])
-                    cells.append((Cell(*where, mark, name == CEILING, effort), contestant))
+                    cells.append((Cell(*where, mark, name == CEILING, effort), candidate))
     left_out = (*_left_out(datasets, methods, chosen), *_too_large(datasets, budgets or ()))
     by_name = {dataset.name: dataset for dataset in datasets}
     return Plan(tuple(c for c, _ in cells), tuple(c for _, c in cells), by_name, max_rows, test_rows, left_out)
@@ -189,12 +190,12 @@ def _fits(
     return [(PAPER, (k,)) for k in budgets] if protocol == PAPER and takes_one else [(SHARED, budgets)]
 
 
-def _contestant(
+def _candidate(
     name: str, dataset: Dataset, seed: int, budget: tuple[float, ...] | None, settings: Mapping[str, Any] | None
-) -> Contestant:
+) -> Candidate:
     if name == EXACT:
         assert dataset.truth is not None
-        return Exact(dataset.truth, seed)
+        return ExactCandidate(dataset.truth, seed)
     method = method_for(name, dataset.task, dataset.inputs)
     known = method().get_params()
     given = {key: value for key, value in (settings or {}).items() if key in known and value is not None}
@@ -202,13 +203,13 @@ def _contestant(
         given["budget"] = budget[0]
     # Of images, a method without a backbone leaves what is said about it.
     asked = {key: value for key, value in dataset.questions.items() if key in known}
-    return Trained(method(**asked, **given, random_state=seed))
+    return EstimatorCandidate(method(**asked, **given, random_state=seed))
 
 
-def _facts(contestant: Contestant) -> list[Any]:
+def _facts(candidate: Candidate) -> list[Any]:
     """What a result depends on: the kind of device, whose precision differs, and the method with all its settings."""
-    device = torch.device(contestant.device).type
-    estimator = getattr(contestant, "estimator", None)
+    device = torch.device(candidate.device).type
+    estimator = getattr(candidate, "estimator", None)
     if not isinstance(estimator, Method):
         return [device]
     settings = estimator.get_params(deep=False)

@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 
 from askwise.evaluation import metrics
-from askwise.studies.compare.cells import Cell, Contestant, Record, failure, outcome_of
-from askwise.studies.compare.data import Dataset, Split, named
+from askwise.studies.compare.cells import Candidate, Cell, Record, failure, run_cell
+from askwise.studies.compare.data import Dataset, Split
+from askwise.studies.compare.named_data import named
 from askwise.studies.compare.plan import ALL, Plan, plan
-from askwise.studies.processes import Done, leave_interrupts_to, telling
+from askwise.studies.processes import SharedProgress, ignore_interrupts_in_workers, report_regularly
 
 FACTS = ["dataset", "method", "seed", "protocol", "rule", "budget", "mean_cost", "mean_groups"]
 FIGURES = [
@@ -102,9 +103,8 @@ def table_of(cells: Sequence[Cell], found: Mapping[Cell, Record]) -> pd.DataFram
     lines = []
     for cell in cells:
         outcome = found[cell]
-        facts = {"dataset": cell.dataset, "method": cell.method, "seed": cell.seed, "protocol": cell.protocol}
         figures = {name: outcome.get(name) for name in FIGURES} | {"metric": cell.metric}
-        lines += [{**facts, **record, **figures} for record in outcome["records"]]
+        lines += [{**cell.facts, **record, **figures} for record in outcome["records"]]
     return pd.DataFrame(lines, columns=COLUMNS).astype({c: float for c in COLUMNS if c not in TEXTS} | {"seed": int})
 
 
@@ -114,17 +114,17 @@ def _outcomes(
     """Each cell's number and outcome as it ends. Where a process is killed, the cells it may have run go on alone."""
     effort = np.array([planned.cells[i].effort for i in todo])
     with tempfile.TemporaryDirectory(prefix="askwise-", ignore_cleanup_errors=True) as folder:
-        done = Done.create(Path(folder) / "done", len(todo))
+        done = SharedProgress.create(Path(folder) / "done", len(todo))
         left, begun = dict(enumerate(todo)), set[int]()
 
         def work(places: Sequence[int]) -> Iterator[Any]:
             for place in places:
                 begun.add(place)
-                cell, contestant = planned.cells[todo[place]], planned.contestants[todo[place]]
-                arguments = (cell, contestant, planned.split(cell), done.path, os.getpid())
+                cell, candidate = planned.cells[todo[place]], planned.candidates[todo[place]]
+                arguments = (cell, candidate, planned.split(cell), done.path, os.getpid())
                 yield joblib.delayed(_numbered)(place, *arguments)
 
-        with telling(progress, lambda: float(done.fractions() @ effort / effort.sum())):
+        with report_regularly(progress, lambda: done.weighted(effort)):
             while left:
                 begun.clear()
                 # No more at hand than are run: those begun when a process is killed are the ones to suspect.
@@ -135,12 +135,12 @@ def _outcomes(
                     with closing(parallel(work(list(left)))) as ended:
                         for place, outcome in ended:
                             begun.discard(place)
-                            done.tell(place, 1.0)
+                            done.set(place, 1.0)
                             yield left.pop(place), outcome
                 except BrokenProcessPool:
                     for place in sorted(begun):
                         outcome = _alone(next(work([place])))
-                        done.tell(place, 1.0)
+                        done.set(place, 1.0)
                         yield left.pop(place), outcome
 
 
@@ -154,16 +154,14 @@ def _alone(task: Any) -> Record:
     return dict(outcome)
 
 
-def _numbered(
-    place: int, cell: Cell, contestant: Contestant, split: Split, done: Path, first: int
-) -> tuple[int, Record]:
-    """A cell with its place, in the first process or in another, that tells how far it is."""
-    leave_interrupts_to(first)
+def _numbered(place: int, cell: Cell, candidate: Candidate, split: Split, done: Path, first: int) -> tuple[int, Record]:
+    """A cell with its place, in the first process or in another; it reports how far it is in the shared file."""
+    ignore_interrupts_in_workers(first)
     # On another machine of a cluster there is no such file, and the bar moves with cells that end.
-    board = Done(done) if done.exists() else None
+    shared = SharedProgress(done) if done.exists() else None
 
-    def tell(fraction: float) -> None:
-        if board is not None:
-            board.tell(place, fraction)
+    def report(fraction: float) -> None:
+        if shared is not None:
+            shared.set(place, fraction)
 
-    return place, outcome_of(cell, contestant, split, tell)
+    return place, run_cell(cell, candidate, split, report)

@@ -23,8 +23,13 @@ from askwise.evaluation import metrics
 from askwise.evaluation.known_truth import Comparison, compare
 from askwise.methods.base import Method
 from askwise.methods.dime.tables import DimeClassifier, DimeRegressor
-from askwise.studies.processes import Done, leave_interrupts_to, telling
-from askwise.training.loop import Progress, threads
+from askwise.studies.processes import (
+    SharedProgress,
+    fraction_of_stages,
+    ignore_interrupts_in_workers,
+    report_regularly,
+)
+from askwise.training.modes import threads
 
 METHODS: dict[str, type[Method]] = {"classification": DimeClassifier, "regression": DimeRegressor}
 # The metric that `compare` scores by: the first of each kind.
@@ -38,7 +43,6 @@ FRESH_SEEDS = 1_000_000
 IN_UNITS = ("error_chosen", "error_open", "regret", "divergence")
 # Points of a picture, of questions asked and of others that were open: more would hide each other.
 MOST_PAIRS = 400
-STAGES = 3
 
 
 @dataclass(frozen=True)
@@ -109,10 +113,10 @@ def run_trials(
     order = np.argsort(-effort, kind="stable")
     processes = min(joblib.effective_n_jobs(jobs or -1), len(trials))
     with tempfile.TemporaryDirectory(prefix="askwise-", ignore_cleanup_errors=True) as folder:
-        done = Done.create(Path(folder) / "done", len(trials))
+        done = SharedProgress.create(Path(folder) / "done", len(trials))
         work = (joblib.delayed(_numbered)(i, trials[i], settings, done.path, os.getpid()) for i in order.tolist())
         found = joblib.Parallel(n_jobs=processes, batch_size=1, return_as="generator_unordered")(work)
-        with closing(found), telling(progress, lambda: float(done.fractions() @ effort / effort.sum())):
+        with closing(found), report_regularly(progress, lambda: done.weighted(effort)):
             outcomes = dict(found)
     return [outcomes[i] for i in range(len(trials))]
 
@@ -124,16 +128,10 @@ def run_trial(
     started = time.perf_counter()
     truth = DISTRIBUTIONS[trial.task]()
     chosen = {**truth.settings, "device": "cpu", **(settings or {})}
-    stages: dict[str, None] = {}
-
-    def tell(now: Progress) -> None:
-        stages[now.stage] = None
-        if progress is not None:
-            progress(min(1.0, (len(stages) - 1 + now.fraction) / STAGES))
-
+    on_progress = None if progress is None else fraction_of_stages(progress)
     with threads(1):
         model = METHODS[truth.task.kind](**chosen, random_state=trial.seed)
-        model.fit(*truth.sample(trial.rows, trial.seed), progress=tell)
+        model.fit(*truth.sample(trial.rows, trial.seed), progress=on_progress)
         n_fresh = FEWER_ROWS.get(trial.task, FRESH_ROWS)
         comparison = compare(model.model_, truth, n_fresh, FRESH_SEEDS + trial.seed)
     unit, scores = truth.task.unit, comparison.scores
@@ -191,9 +189,9 @@ def _pairs(comparison: Comparison, unit: float, seed: int) -> pd.DataFrame:
 def _numbered(
     index: int, trial: Trial, settings: Mapping[str, Any] | None, done: Path, first: int
 ) -> tuple[int, Outcome]:
-    """A trial with its number, in the first process or in another, that tells how far it is."""
-    leave_interrupts_to(first)
-    board = Done(done)
-    outcome = run_trial(trial, settings, lambda fraction: board.tell(index, fraction))
-    board.tell(index, 1.0)
+    """A trial with its number, in the first process or in another; it reports how far it is in the shared file."""
+    ignore_interrupts_in_workers(first)
+    shared = SharedProgress(done)
+    outcome = run_trial(trial, settings, lambda fraction: shared.set(index, fraction))
+    shared.set(index, 1.0)
     return index, outcome

@@ -1,0 +1,58 @@
+"""Axes of cost: spread at the low costs, where most is decided, and with room for cost 0."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from askwise.core.arrays import Array
+from askwise.report.plots.style import number_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# From this many times the price of one question on, the low costs would be squeezed on an even axis.
+WIDE_RANGE = 8
+
+
+def spread_scale(ax: Axes, which: Literal["x", "y"], unit: float) -> None:
+    """Scale an axis by log(1 + cost / unit): nearly even up to the unit, in equal ratios far above it.
+
+    Cost 0 has a place on it, so no point is lost as on a plain log axis.
+    """
+
+    def forward(cost: Array) -> Array:
+        # Limits may lie a little below 0, so that a marker at 0 is drawn whole.
+        return np.log1p(np.maximum(np.asarray(cost) / unit, -0.5))
+
+    def inverse(place: Array) -> Array:
+        return unit * np.expm1(place)
+
+    getattr(ax, f"set_{which}scale")("function", functions=(forward, inverse))
+    ax.minorticks_off()
+
+
+def spread_limits(unit: float, least: float, most: float) -> tuple[float, float]:
+    """Limits of a spread axis that leave an even margin around its points."""
+    low, high = np.log1p(least / unit), np.log1p(most / unit)
+    margin = 0.05 * (high - low)
+    return float(unit * np.expm1(low - margin)), float(unit * np.expm1(high + margin))
+
+
+def set_ticks(ax: Axes, which: Literal["x", "y"], ticks: list[float]) -> None:
+    """Ticks at these costs, written as numbers."""
+    getattr(ax, f"set_{which}ticks")(ticks, [number_text(tick) for tick in ticks])
+
+
+def spread_ticks(unit: float, most: float) -> list[float]:
+    """0, round numbers, and the end, none nearer to the next than a fifteenth of a spread axis."""
+    powers = 10.0 ** np.arange(np.floor(np.log10(unit)), np.log10(most) + 1)
+    round_numbers = np.sort(np.outer(powers, [1, 2, 5]).ravel())
+    far = np.log1p(most / unit) / 15
+    ticks = [0.0]
+    for tick in round_numbers[(round_numbers >= 0.9 * unit) & (round_numbers < most)]:
+        apart = np.log1p(tick / unit) - np.log1p(ticks[-1] / unit)
+        if apart > far and np.log1p(most / unit) - np.log1p(tick / unit) > far:
+            ticks.append(float(tick))
+    return [*ticks, most]

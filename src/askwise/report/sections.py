@@ -1,0 +1,151 @@
+"""The parts of a report's page about the whole: its headline numbers, curves and frontier, and facts of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from askwise.core.tasks import Classification
+from askwise.evaluation import metrics, summaries
+from askwise.methods.base import CIRCUMSTANCES, Method
+from askwise.report.findings import Findings
+from askwise.report.page import Picture, escaped, fold, html_picture, html_table, picture_of
+from askwise.report.plots import curves, questions
+from askwise.report.plots.style import METRIC_WORDS, metric_text, number_text
+
+
+def drawings(f: Findings) -> dict[str, Callable[[], Picture]]:
+    """Every picture by name, still to be drawn."""
+    metric = summaries.main_metric(f.table)
+    label = METRIC_WORDS[metric].label
+    level = metric_text(metric, float(summaries.everything(f.table)[metric]))
+    rules = ", ".join(f.points["rule"])
+    names = summaries.metrics_of(f.table)
+    # The main metric has a picture of its own; two panels are drawn in any case.
+    others = [name for name in names if name != metric] if len(names) > 2 else names
+    drawings = {
+        "cost_curve": lambda: picture_of(
+            curves.cost_curve(f.table, metric),
+            f"{label} against mean cost, one line for each rule ({rules}); asking everything reaches {level}.",
+        ),
+        "metrics": lambda: picture_of(
+            curves.metric_curves(f.table, others, columns=2),
+            f"{', '.join(METRIC_WORDS[name].label for name in others)} against mean cost, one panel each.",
+        ),
+        "stop_reasons": lambda: picture_of(
+            questions.stop_reasons(f.reasons), "Bars of why cases stopped under each rule."
+        ),
+    }
+    drawings |= f.cases.drawings()
+    table = f.frontier
+    if table is not None:
+        drawings["frontier"] = lambda: picture_of(
+            curves.frontier(table), f"Mean cost against penalty, and {label} against mean cost."
+        )
+    return drawings
+
+
+def _interval(record: Mapping[str, Any], metric: str) -> str:
+    """A metric with its interval, where the curve has one."""
+    text = metric_text(metric, record[metric])
+    if f"{metric}_low" not in record:
+        return text
+    low, high = (metric_text(metric, record[f"{metric}_{end}"]) for end in ("low", "high"))
+    return f"{text} ({low} to {high})"
+
+
+def cards(f: Findings) -> str:
+    metric = summaries.main_metric(f.table)
+    nothing, full = f.table.loc[f.table["mean_cost"].idxmin()], summaries.everything(f.table)
+    best = f.points.loc[f.points["mean_cost"].idxmin()]
+    spent = f"cost {number_text(best['mean_cost'])}, {best['cost_share']:.0%} of everything"
+    shown = [
+        (nothing, "asking nothing", f"cost {number_text(nothing['mean_cost'])}"),
+        (best, f"stopping by {best['rule']}", spent),
+        (full, "asking everything", f"cost {number_text(full['mean_cost'])}"),
+    ]
+    return "\n".join(
+        f'<div class="card"><b>{escaped(metric_text(metric, record[metric]))}</b>'
+        f"<span>{escaped(METRIC_WORDS[metric].label)}, {escaped(how)}</span><small>{escaped(cost)}</small></div>"
+        for record, how, cost in shown
+    )
+
+
+def metrics_caption(f: Findings) -> str:
+    banded = any(f"{name}_low" in f.table for name in summaries.metrics_of(f.table))
+    bare = [METRIC_WORDS[m].label for m in metrics.WITHOUT_INTERVAL if banded and m in f.table]
+    why = "" if not bare else f" {', '.join(bare)} has no band: drawing cases again can only raise it."
+    return f"The other metrics against cost.{why}"
+
+
+def points_table(f: Findings) -> str:
+    names = [METRIC_WORDS[m].label for m in f.metrics]
+    heads = ["Rule", "Setting", "Mean cost", "Of everything", "Questions", *names, *(f"Area, {n}" for n in names)]
+    full = summaries.everything(f.table)
+
+    def line(record: Mapping[str, Any], rule: str, setting: str, share: float, areas: Sequence[str]) -> list[str]:
+        spent = [number_text(record["mean_cost"]), f"{share:.0%}", number_text(record["mean_groups"])]
+        return [rule, setting, *spent, *(_interval(record, m) for m in f.metrics), *areas]
+
+    lines = [
+        line(p, p["rule"], number_text(p["parameter"]), p["cost_share"],
+             [metric_text(m, p[f"{m}_area"]) for m in f.metrics])
+        for p in f.points.to_dict("records")
+    ]  # fmt: skip
+    lines.append(line(full.to_dict(), "everything", "", 1.0, [""] * len(f.metrics)))
+    return html_table(heads, lines)
+
+
+def curve_tables(f: Findings) -> str:
+    metrics = summaries.metrics_of(f.table)
+    heads = ["Setting", "Mean cost", "Questions", *(METRIC_WORDS[m].label for m in metrics)]
+    folds = []
+    for rule, part in f.table.groupby("rule", sort=False):
+        lines = [
+            [number_text(r["parameter"]), number_text(r["mean_cost"]), number_text(r["mean_groups"])]
+            + [metric_text(m, r[m]) for m in metrics]
+            for r in part.to_dict("records")
+        ]
+        folds.append(fold(f"{rule}: {len(part)} settings", html_table(heads, lines, words=0)))
+    return "\n".join(folds)
+
+
+def facts_table(estimator: Method, f: Findings) -> str:
+    task = f.model.task
+    answer = f"one of {', '.join(map(str, task.labels))}" if isinstance(task, Classification) else "a number"
+    facts: dict[str, object] = {"method": estimator.registry_name, "predicts": answer}
+    facts |= _flat(f.model.card)
+    settings = {k: v for k, v in estimator.get_params(deep=False).items() if k not in CIRCUMSTANCES}
+    facts |= {f"setting: {k}": v for k, v in settings.items() if isinstance(v, (str, int, float, bool))}
+    return html_table(["Fact", "Value"], facts.items(), words=2)
+
+
+def _flat(card: Mapping[str, Any], before: str = "") -> dict[str, object]:
+    """A card's facts in one level: {"epochs": {"joint": 5}} is {"epochs, joint": 5}."""
+    facts: dict[str, object] = {}
+    for key, value in card.items():
+        name = f"{before}{key}".replace("_", " ")
+        if isinstance(value, Mapping):
+            facts |= _flat(value, f"{name}, ")
+        else:
+            facts[name] = f"{value:.4g}" if isinstance(value, float) else value
+    return facts
+
+
+def points_note(f: Findings) -> str:
+    """What the table of operating points shows."""
+    metric = summaries.main_metric(f.table)
+    intervals = "; in brackets 95% bootstrap intervals" if f"{metric}_low" in f.table else ""
+    return (
+        f"For each rule the cheapest setting that wins {summaries.ENOUGH:.0%} of what asking everything wins over "
+        f"asking nothing in {METRIC_WORDS[metric].label}{intervals}. The settings are read off the curve of these very "
+        "cases, which flatters them a little. Area: the mean of the metric over all costs from nothing to everything."
+    )
+
+
+def frontier_section(f: Findings, pictures: Mapping[str, Picture]) -> str:
+    """The part about penalties and what they cost; empty where there are none."""
+    if "frontier" not in pictures:
+        return ""
+    caption = f"Measured on {f.frontier_rows}. AverageCost(k) takes the penalty with the largest mean cost up to k."
+    return f"<h2>Penalty and cost</h2>\n{html_picture(pictures['frontier'], caption)}"
