@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from askwise.core.errors import AskwiseError
-from askwise.service.refusals import Conflict
+from askwise.service.errors import Conflict
 from askwise.service.storage import Journal
 
 SESSIONS = "/v1/models/heart/sessions"
@@ -78,12 +78,12 @@ def test_what_is_written_is_read_as_it_was(journal):
     record = journal.read("a")
     assert record.start == start("a")
     assert record.events == [event("a", 1), event("a", 2, **body)]
-    assert journal.last("a") == 2
+    assert journal.last_event("a") == 2
 
 
 def test_of_an_unknown_session_there_is_nothing(journal):
     assert journal.read("nobody") is None
-    assert journal.last("nobody") is None
+    assert journal.last_event("nobody") is None
 
 
 def test_appends_that_wait_share_a_commit(journal):
@@ -94,7 +94,7 @@ def test_appends_that_wait_share_a_commit(journal):
         append.result(20)
     # The first may have gone alone, while the others came.
     assert journal.commits <= 2
-    assert all(journal.last(f"s{i}") == 1 for i in range(200))
+    assert all(journal.last_event(f"s{i}") == 1 for i in range(200))
 
 
 def test_of_two_with_the_same_number_one_is_a_conflict_and_the_rest_is_written(journal):
@@ -110,7 +110,7 @@ def test_of_two_with_the_same_number_one_is_a_conflict_and_the_rest_is_written(j
     with pytest.raises(Conflict, match="changed by another request"):
         second.result(20)
     assert [e["body"] for e in journal.read("a").events] == [{}, {"by": "1"}, {"by": "1"}]
-    assert (journal.last("b"), journal.last("c")) == (3, 2)
+    assert (journal.last_event("b"), journal.last_event("c")) == (3, 2)
 
 
 def test_an_append_is_written_whole_or_not_at_all(journal):
@@ -119,7 +119,7 @@ def test_an_append_is_written_whole_or_not_at_all(journal):
         journal.append([event("a", 2), event("a", 1)]).result(20)
     with pytest.raises(Conflict):
         journal.append([event("nobody", 1)]).result(20)
-    assert journal.last("a") == 1
+    assert journal.last_event("a") == 1
 
 
 def test_an_append_that_is_given_up_hinders_no_other(journal):
@@ -129,7 +129,7 @@ def test_an_append_that_is_given_up_hinders_no_other(journal):
     first.result(20)
     last.result(20)
     journal.append([event("d", 1)], start("d")).result(20)
-    assert journal.last("b") in (None, 1)
+    assert journal.last_event("b") in (None, 1)
 
 
 def test_what_waits_is_written_before_the_end(address):
@@ -138,7 +138,7 @@ def test_what_waits_is_written_before_the_end(address):
     journal.close()
     assert all(append.done() and append.exception() is None for append in waiting)
     with contextlib.closing(Journal(address)) as again:
-        assert all(again.last(f"s{i}") == 1 for i in range(50))
+        assert all(again.last_event(f"s{i}") == 1 for i in range(50))
 
 
 # Addresses

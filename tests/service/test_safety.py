@@ -11,9 +11,10 @@ from serving import Client, started
 from typer.testing import CliRunner
 
 from askwise.cli import app
-from askwise.service import app as app_module
-from askwise.service import guard
+from askwise.service.access import AccessControl
+from askwise.service.errors import INTERNAL_ERROR
 from askwise.service.request_logging import HEADERS
+from askwise.service.routes.page import WEB
 
 NEXT, SESSIONS = "/v1/models/heart/next", "/v1/models/heart/sessions"
 TOKEN = "a-token-of-some-length"
@@ -74,7 +75,7 @@ def test_a_wrong_token_is_401(serve, given):
 
 
 def test_the_token_is_compared_in_constant_time():
-    source = inspect.getsource(guard.Guard)
+    source = inspect.getsource(AccessControl)
     assert "hmac.compare_digest(" in source
     assert not re.search(r"self\.token\s*[!=]=|[!=]=\s*self\.token", source)
 
@@ -256,7 +257,7 @@ def test_the_policy_lets_a_page_load_from_here_alone():
 
 
 def test_no_file_of_the_page_names_another_host(client):
-    files = [path for path in app_module.WEB.rglob("*") if path.is_file()]
+    files = [path for path in WEB.rglob("*") if path.is_file()]
     assert files
     # A picture that is drawn says which language it is written in; nothing is loaded from there.
     names = ("http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink")
@@ -335,7 +336,7 @@ def test_an_error_in_a_handler_shows_nothing_but_that_it_happened(serve, monkeyp
     monkeypatch.setattr("askwise.session.session.Session.ask", fail)
     reply = client.post(path, {"rows": [{}]} if path.endswith("batch") else {})
     assert reply.status == 500
-    assert reply.facts == {"error": {"message": app_module.WENT_WRONG, "where": None}}
+    assert reply.facts == {"error": {"message": INTERNAL_ERROR, "where": None}}
     assert reply.headers.items() >= HEADERS.items()
     # The reply is there a moment before the log.
     until(lambda: caplog.records)

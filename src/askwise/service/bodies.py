@@ -1,4 +1,4 @@
-"""The bodies of requests and replies, with examples: the OpenAPI document is made from them."""
+"""The bodies of requests and replies; the OpenAPI document is made from them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ STOP = (
     "When to stop: budget=N, confidence=NATS, penalty=N or average-cost=N, joined by |, which stops when any of them "
     "says so. Without it, the rule that the model was trained with, else everything is asked."
 )
-# What a body is read for before anything else looks at it: errors are told one by one, and time is bounded.
-MOST_NAMES, MOST_ROWS = 10_000, 20_000
-# So wide that nobody is hindered, and so narrow that sums and values per cost stay numbers.
+# Limits that hold before anything else reads a body, so that the time of a check is bounded.
+MAX_NAMES, MAX_ROWS = 10_000, 20_000
+# Wide enough for everybody, narrow enough that sums and values per cost stay finite.
 Price = Annotated[float, Field(ge=1e-9, le=1e12, allow_inf_nan=False, strict=True)]
 Revision = Annotated[
     int | None,
@@ -29,18 +29,18 @@ Revision = Annotated[
 ]
 
 
-class Given(BaseModel):
-    """A body that says what it does not know, rather than ignoring it."""
+class RequestBody(BaseModel):
+    """A request body: an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Known(Given):
+class Known(RequestBody):
     """What is known about one case."""
 
     answers: dict[str, Any] = Field(
         default_factory=dict,
-        max_length=MOST_NAMES,
+        max_length=MAX_NAMES,
         description="Values by column, or by question; a question of several columns takes an object. A patch of an "
         "image takes a data URL of a picture, or its pixels as lists of lines of whole numbers from 0 to 255. null: it "
         "can't be had.",
@@ -48,37 +48,37 @@ class Known(Given):
     )
     declined: Annotated[list[str], FailFast()] = Field(
         default_factory=list,
-        max_length=MOST_NAMES,
+        max_length=MAX_NAMES,
         description="Questions that can't be had: not asked, not paid.",
         examples=[["thal"]],
     )
 
 
-class Under(Given):
+class TermsBody(RequestBody):
     """The terms of asking: when to stop, and prices."""
 
     stop: str | None = Field(default=None, max_length=1000, description=STOP, examples=["budget=100|confidence=0.1"])
     costs: dict[str, Price] | None = Field(
         default=None,
-        max_length=MOST_NAMES,
+        max_length=MAX_NAMES,
         description="Other prices than those of training; the rest stay.",
         examples=[{"thal": 50}],
     )
 
 
-class Case(Known, Under):
+class Case(Known, TermsBody):
     """One case, and the terms of asking about it."""
 
 
-class Batch(Under):
+class Batch(TermsBody):
     """Many cases under the same terms."""
 
     rows: Annotated[list[Known], FailFast()] = Field(
-        max_length=MOST_ROWS, examples=[[{"answers": {"age": 63}}, {"answers": {}, "declined": ["thal"]}]]
+        max_length=MAX_ROWS, examples=[[{"answers": {"age": 63}}, {"answers": {}, "declined": ["thal"]}]]
     )
 
 
-class Tell(Given):
+class Tell(RequestBody):
     """An answer: to the question that was asked, or to any other open one."""
 
     name: str = Field(description="A question, one column of it, or a free column.", examples=["thal"])
@@ -86,7 +86,7 @@ class Tell(Given):
     revision: Revision = None
 
 
-class Whole(Given):
+class Whole(RequestBody):
     """A whole image, for its sketch."""
 
     image: Any = Field(
@@ -94,14 +94,14 @@ class Whole(Given):
     )
 
 
-class Decline(Given):
+class Decline(RequestBody):
     """A question that can't be had."""
 
     name: str = Field(examples=["thal"])
     revision: Revision = None
 
 
-class Change(Given):
+class Change(RequestBody):
     """A change that needs no more words."""
 
     revision: Revision = None
@@ -178,7 +178,7 @@ class Reply(BaseModel):
     remarks: dict[str, str] = Field(description="Remarks on answers, by column: outside what was seen in training.")
 
 
-class Begun(BaseModel):
+class SessionStart(BaseModel):
     """How a kept session was begun."""
 
     id: str
@@ -189,7 +189,7 @@ class Begun(BaseModel):
     costs: dict[str, float]
 
 
-class SessionState(Begun, Reply):
+class SessionState(SessionStart, Reply):
     """A kept session."""
 
     revision: int
@@ -280,7 +280,7 @@ class EventFacts(BaseModel):
     body: dict[str, Any]
 
 
-class SessionRecord(Begun):
+class SessionRecord(SessionStart):
     """A session from its beginning."""
 
     events: list[EventFacts]

@@ -1,4 +1,4 @@
-"""The models that are served, by name, and the sessions that are begun with them."""
+"""The served models, by name, and the sessions that run on them."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from askwise.core.errors import AskwiseError, AskwiseWarning, listed
-from askwise.core.step import StoppingRule
-from askwise.core.stopping import least_value, parse_rule
-from askwise.data.images.schema import ImageSchema
-from askwise.data.images.sketches import sketch_of
-from askwise.methods.registry import load
-from askwise.model.description import model_facts
-from askwise.model.model import Model
+from askwise.service.errors import NotFound, RequestError
 from askwise.service.examples import Photo, find_photos
-from askwise.service.refusals import NotFound, Refusal
-from askwise.session.replies import session_facts
-from askwise.session.session import Session
+from askwise.service.loading import load_model
 
-ENDING = ".askwise"
+# Imported when first used, since they import torch.
+if TYPE_CHECKING:
+    from askwise.core.step import StoppingRule
+    from askwise.model.model import Model
+    from askwise.session.session import Session
+
+SUFFIX = ".askwise"
 SLOW_SECONDS = 0.005
 Result = TypeVar("Result")
 # Python collects warnings for the whole process at once.
-_collecting = threading.Lock()
+_warnings_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a session runs under: its rule, ready to run, its prices, and remarks on them."""
+    """The terms of a session: its rule, checked and ready to run, its prices, and notes on them."""
 
     rule: StoppingRule | None
     costs: dict[str, float] | None
     notes: tuple[str, ...] = ()
 
-    def told(self, session: Session) -> dict[str, Any]:
-        """What a client is told of a session under these terms."""
+    def reply(self, session: Session) -> dict[str, Any]:
+        """The state of a session under these terms, as JSON."""
+        from askwise.core.stopping import least_value
+        from askwise.session.replies import session_facts
+
         return session_facts(session) | {"penalty": least_value(self.rule), "notes": list(self.notes)}
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedModel:
     """A model under its name."""
 
     name: str
@@ -55,51 +56,64 @@ class Served:
     facts: dict[str, Any]
     # Whether a step takes so long that other requests must not wait for it.
     is_slow: bool = False
-    # Photos for the page of a model of images, as a client gets them.
+    # Photos for the page of an image model, as JSON.
     examples: tuple[dict[str, Any], ...] = ()
-    _terms: Any = field(init=False, repr=False, compare=False)
+    _cached_terms: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_terms", lru_cache(maxsize=256)(self._agree))
+        object.__setattr__(self, "_cached_terms", lru_cache(maxsize=256)(self._resolve_terms))
 
     @staticmethod
-    def read(path: Path, photos: Sequence[Photo] = ()) -> Served:
-        estimator = load(path)
-        name, model = path.name.removesuffix(ENDING), estimator.model_
-        facts = {"name": name, "fingerprint": model.fingerprint, **model_facts(estimator)}
-        schema = model.schema
-        told = tuple(photo.told(schema.layout) for photo in photos) if isinstance(schema, ImageSchema) else ()
-        return Served(name, model, estimator.stop, facts, _seconds_a_step(model) > SLOW_SECONDS, told)
+    def load(path: Path, photos: Sequence[Photo] = ()) -> ServedModel:
+        name, loaded = path.name.removesuffix(SUFFIX), load_model(path)
+        model = loaded.model
+        facts = {"name": name, "fingerprint": model.fingerprint, **loaded.facts}
+        layout = getattr(model.schema, "layout", None)
+        examples = () if layout is None else tuple(photo.as_json(layout) for photo in photos)
+        return ServedModel(name, model, loaded.stop, facts, _seconds_per_step(model) > SLOW_SECONDS, examples)
 
     async def run(self, compute: Callable[..., Result], *arguments: Any) -> Result:
-        """Compute at once, or in a thread: what takes a fraction of a millisecond would only lose time there."""
+        """Compute here, or in a thread if the model is slow: a thread costs more than a fast step."""
         return await asyncio.to_thread(compute, *arguments) if self.is_slow else compute(*arguments)
 
     def terms(self, stop: str | None, costs: Mapping[str, float] | None) -> Terms:
-        """The rule of a text (without one, the rule the model was trained with) under these prices."""
-        return self._terms(stop, tuple(sorted(costs.items())) if costs else None)
+        """The rule of a text (by default the rule of training) under these prices."""
+        return self._cached_terms(stop, tuple(sorted(costs.items())) if costs else None)
 
-    def _agree(self, stop: str | None, costs: tuple[tuple[str, float], ...] | None) -> Terms:
+    def _resolve_terms(self, stop: str | None, costs: tuple[tuple[str, float], ...] | None) -> Terms:
+        from askwise.core.stopping import parse_rule
+
         prices = None if costs is None else dict(costs)
-        paid = _naming("costs", self.model.costs, prices)
-        rule = self.stop if stop is None else _naming("stop", parse_rule, stop)
-        with _collecting, warnings.catch_warnings(record=True) as said:
+        all_costs = _locate_errors("costs", self.model.costs, prices)
+        rule = self.stop if stop is None else _locate_errors("stop", parse_rule, stop)
+        with _warnings_lock, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AskwiseWarning)
-            ready = _naming("stop", self.model.rule, rule, paid)
-        return Terms(ready, prices, tuple(dict.fromkeys(str(w.message) for w in said)))
+            ready = _locate_errors("stop", self.model.rule, rule, all_costs)
+        return Terms(ready, prices, tuple(dict.fromkeys(str(w.message) for w in caught)))
+
+    def new_session(self, terms: Terms) -> Session:
+        from askwise.session.session import Session
+
+        return Session(self.model, terms.rule, terms.costs)
 
     def session(self, terms: Terms, answers: Mapping[str, Any], declined: Iterable[str]) -> Session:
+        """A session in which all this was said."""
+        from askwise.session.session import Session
+
         return Session.from_answers(self.model, answers, declined, terms.rule, terms.costs)
 
     def sketch(self, image: Any) -> dict[str, Any]:
         """The sketch of a whole image, as the model was trained with them."""
-        if not isinstance(self.model.schema, ImageSchema):
-            raise Refusal(f"the model {self.name!r} is of tables, and there is no sketch of those")
-        return {"sketch": _naming("image", sketch_of, self.model.schema.layout, image)}
+        from askwise.data.images.sketches import sketch_of
+
+        layout = getattr(self.model.schema, "layout", None)
+        if layout is None:
+            raise RequestError(f"the model {self.name!r} is of tables, and there is no sketch of those")
+        return {"sketch": _locate_errors("image", sketch_of, layout, image)}
 
 
-def _naming(part: str, read: Callable[..., Result], *given: Any) -> Result:
-    """Read a part of a request; what is wrong with it is about that part."""
+def _locate_errors(part: str, read: Callable[..., Result], *given: Any) -> Result:
+    """Read a part of a request; an error names that part."""
     try:
         return read(*given)
     except AskwiseError as error:
@@ -107,8 +121,10 @@ def _naming(part: str, read: Callable[..., Result], *given: Any) -> Result:
         raise
 
 
-def _seconds_a_step(model: Model) -> float:
-    """How long a new session takes to its first question; a first one, not counted, prepares the model."""
+def _seconds_per_step(model: Model) -> float:
+    """How long a new session takes to its first question. A first one, not counted, prepares the model."""
+    from askwise.session.session import Session
+
     Session(model).ask()
     started = time.perf_counter()
     Session(model).ask()
@@ -116,22 +132,22 @@ def _seconds_a_step(model: Model) -> float:
 
 
 class Catalogue:
-    """Every served model. A name is only ever looked up here: it never becomes a path."""
+    """Every served model. A name is only looked up here: it never becomes a path."""
 
-    def __init__(self, models: Sequence[Served]) -> None:
+    def __init__(self, models: Sequence[ServedModel]) -> None:
         self.models = {served.name: served for served in models}
-        twice = [name for name in self.models if sum(served.name == name for served in models) > 1]
-        if twice:
+        repeated = [name for name in self.models if sum(served.name == name for served in models) > 1]
+        if repeated:
             raise AskwiseError(
-                f"two model files are called {twice[0]!r}, and a model is served under the name of its file without "
-                f"{ENDING}; rename one of them"
+                f"two model files are called {repeated[0]!r}, and a model is served under the name of its file without "
+                f"{SUFFIX}; rename one of them"
             )
 
     @staticmethod
     def read(paths: Sequence[Path], examples: Path | None = None) -> Catalogue:
-        """Models from their files, those of images with photos from the folder of examples."""
+        """Load models from their files. Image models get photos from the folder of examples."""
         photos = [] if examples is None else find_photos(examples)
-        models = [Served.read(path, photos) for path in paths]
+        models = [ServedModel.load(path, photos) for path in paths]
         if photos and not any(served.examples for served in models):
             raise AskwiseError(
                 f"--examples are photos for models of images, and {listed([served.name for served in models])} "
@@ -139,10 +155,10 @@ class Catalogue:
             )
         return Catalogue(models)
 
-    def find(self, name: str) -> Served:
+    def find(self, name: str) -> ServedModel:
         if name not in self.models:
             raise NotFound(f"there is no model {name[:80]!r}; served here: {listed(self.models)}")
         return self.models[name]
 
-    def with_fingerprint(self, fingerprint: str) -> Served | None:
+    def with_fingerprint(self, fingerprint: str) -> ServedModel | None:
         return next((served for served in self.models.values() if served.model.fingerprint == fingerprint), None)

@@ -1,4 +1,4 @@
-"""The record of a kept session, as JSON and as CSV."""
+"""The record of a stored session as JSON and as CSV."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from askwise.service.storage import Record
 
+# The page's records begin with the same columns: web/record.js.
 COLUMNS = (
     "seq",
     "at",
@@ -26,15 +27,15 @@ COLUMNS = (
 )
 
 
-def as_facts(record: Record) -> dict[str, Any]:
+def record_json(record: Record) -> dict[str, Any]:
     start = record.start
     about = {name: start[name] for name in ("id", "created", "model", "fingerprint")}
     events = [{name: value for name, value in event.items() if name != "session"} for event in record.events]
     return about | {"stop": start["terms"]["stop"], "costs": start["terms"]["costs"] or {}, "events": events}
 
 
-def as_csv(record: Record) -> str:
-    """A line an event; what has several parts is JSON within its cell, and the rankings are left out."""
+def record_csv(record: Record) -> str:
+    """One line per event. Objects are JSON within their cell; rankings are left out."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\r\n")
     writer.writeheader()

@@ -1,4 +1,4 @@
-"""One kept session: what happens in it, as its journal keeps it, and what a client is told."""
+"""One stored session: its events as the journal holds them, and its state as JSON."""
 
 from __future__ import annotations
 
@@ -8,59 +8,65 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from askwise.service.catalogue import Served, Terms
-from askwise.service.refusals import Conflict
+from askwise.service.catalogue import ServedModel, Terms
+from askwise.service.errors import Conflict
 from askwise.service.storage import Record
-from askwise.session.messages import Event
-from askwise.session.replies import STOPPED_BY_USER, in_words, prediction_facts, ranking_facts
-from askwise.session.session import Session
+
+# What it offers is imported when first used, since it imports torch.
+if TYPE_CHECKING:
+    from askwise.session.session import Session
 
 # A session with more events than this is a program gone wrong.
-MOST_EVENTS = 10_000
+MAX_EVENTS = 10_000
 
 
 @dataclass(frozen=True)
-class Happening:
-    """One thing that happens in a session, as the journal keeps it."""
+class JournalEvent:
+    """One event of a session; kind: asked, told, declined, undone or stopped."""
 
     kind: str
     body: dict[str, Any]
 
 
 @dataclass(eq=False)
-class Kept:
-    """A session in memory, with as many events as the journal has of it."""
+class StoredSession:
+    """A session in memory, with the number of its events in the journal."""
 
     id: str
     created: str
-    served: Served
+    served: ServedModel
     terms: Terms
     stop: str | None
     session: Session
     n_events: int = 0
-    # How often something was told, declined, undone or stopped.
+    # Counts what was told, declined, undone or stopped.
     revision: int = 0
-    # How much was known when it began: that is not undone.
+    # How much was known at the beginning: that can't be undone.
     n_given: int = 0
     closed: bool = False
-    # Memory may differ from the journal: to be read anew.
+    # Memory may differ from the journal: the session must be read again.
     stale: bool = False
-    used: float = field(default_factory=time.monotonic)
+    last_used: float = field(default_factory=time.monotonic)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @staticmethod
-    def new(id: str, created: str, served: Served, stop: str | None, costs: Mapping[str, float] | None) -> Kept:
+    def new(
+        id: str, created: str, served: ServedModel, stop: str | None, costs: Mapping[str, float] | None
+    ) -> StoredSession:
         terms = served.terms(stop, costs)
-        return Kept(id, created, served, terms, stop, Session(served.model, terms.rule, terms.costs))
+        return StoredSession(id, created, served, terms, stop, served.new_session(terms))
 
     @staticmethod
-    def restored(served: Served, record: Record) -> Kept:
-        """The session that the journal has."""
+    def restore(served: ServedModel, record: Record) -> StoredSession:
+        """Rebuild a session from the journal."""
+        from askwise.session.messages import Event
+        from askwise.session.replies import STOPPED_BY_USER
+
         start, said, has_begun = record.start, list[Event](), False
         terms = start["terms"]
-        kept = Kept.new(start["id"], start["created"], served, terms["stop"], terms["costs"])
+        stored = StoredSession.new(start["id"], start["created"], served, terms["stop"], terms["costs"])
         for row in record.events:
             kind, body = row["kind"], row["body"]
             if kind in ("told", "declined"):
@@ -68,22 +74,24 @@ class Kept:
             elif kind == "undone":
                 said.pop()
             else:
-                # Questions and ends follow from what was said; the first of them ends the beginning.
-                kept.n_given = kept.n_given if has_begun else len(said)
+                # Questions and stops follow from the answers. The first of them ends the beginning.
+                stored.n_given = stored.n_given if has_begun else len(said)
                 has_begun = True
-            kept.closed = kept.closed or body.get("reason") == STOPPED_BY_USER
-            kept.revision += kind in ("told", "declined", "undone") or kept.closed
+            stored.closed = stored.closed or body.get("reason") == STOPPED_BY_USER
+            stored.revision += kind in ("told", "declined", "undone") or stored.closed
         for event in said:
-            kept.session.hear(event)
-        kept.n_events = len(record.events)
-        return kept
+            stored.session.hear(event)
+        stored.n_events = len(record.events)
+        return stored
 
     @property
     def fingerprint(self) -> str:
         return self.served.model.fingerprint
 
     def state(self) -> dict[str, Any]:
-        """The session as a client is told of it."""
+        """The state of the session as JSON."""
+        from askwise.session.replies import STOPPED_BY_USER, in_words
+
         about = {
             "id": self.id,
             "created": self.created,
@@ -95,78 +103,88 @@ class Kept:
             "closed": self.closed,
             "asked": self.session.asked,
         }
-        facts = self.terms.told(self.session)
+        facts = self.terms.reply(self.session)
         if self.closed:
             facts |= {"question": None, "stopped": True, "reason": STOPPED_BY_USER, "why": in_words(STOPPED_BY_USER)}
         return about | facts
 
-    def start(self) -> dict[str, Any]:
-        """The row of the journal that begins it."""
+    def session_row(self) -> dict[str, Any]:
+        """The journal's row of the session itself."""
         terms = {"stop": self.stop, "costs": self.terms.costs}
         about = {"id": self.id, "created": self.created, "model": self.served.name, "terms": terms}
         return about | {"fingerprint": self.fingerprint}
 
-    def rows(self, happenings: Iterable[Happening]) -> list[dict[str, Any]]:
-        """The rows of the journal for what happened after all that it has."""
+    def event_rows(self, events: Iterable[JournalEvent]) -> list[dict[str, Any]]:
+        """The journal's rows of events that follow those it has."""
         about = {"session": self.id, "at": now(), "fingerprint": self.fingerprint}
-        numbered = enumerate(happenings, self.n_events + 1)
-        return [about | {"seq": seq, "kind": h.kind, "body": h.body} for seq, h in numbered]
+        numbered = enumerate(events, self.n_events + 1)
+        return [about | {"seq": seq, "kind": event.kind, "body": event.body} for seq, event in numbered]
 
-    def begin(self, answers: Mapping[str, Any], declined: Iterable[str]) -> list[Happening]:
-        """What is known at the start, and what follows from it."""
+    def begin(self, answers: Mapping[str, Any], declined: Iterable[str]) -> list[JournalEvent]:
+        """Tell what is known at the start, and ask."""
         given = self.served.session(self.terms, answers, declined).history
         self.n_given = len(given)
-        return [*(self._said(event.name, partial(self.session.hear, event)) for event in given), self.outcome()]
+        told = [self._answer(event.name, partial(self.session.hear, event)) for event in given]
+        return [*told, self.next_step()]
 
-    def let(self, act: Callable[[Kept], Happening]) -> list[Happening]:
-        """Let something happen, and what follows from it."""
-        happening = act(self)
-        return [happening] if self.closed else [happening, self.outcome()]
+    def apply(self, change: Callable[[StoredSession], JournalEvent]) -> list[JournalEvent]:
+        """Make a change, and ask unless it ends the session."""
+        event = change(self)
+        return [event] if self.closed else [event, self.next_step()]
 
-    def tell(self, name: str, value: Any) -> Happening:
-        """Told: the answers, what the question was estimated to tell, and what is predicted with its answer."""
-        return self._said(name, partial(self.session.tell, name, value))
+    def tell(self, name: str, value: Any) -> JournalEvent:
+        """The event holds the answers, the estimates before them and the prediction after them."""
+        return self._answer(name, partial(self.session.tell, name, value))
 
-    def decline(self, name: str) -> Happening:
-        return self._said(name, partial(self.session.decline, name))
+    def decline(self, name: str) -> JournalEvent:
+        return self._answer(name, partial(self.session.decline, name))
 
-    def undo(self) -> Happening:
+    def undo(self) -> JournalEvent:
         if self.n_given and len(self.session.history) <= self.n_given:
             raise Conflict("there is nothing to undo: all that is known was given when the session began")
-        return self._heard("undone", self.session.undo(), {})
+        return self._changed("undone", self.session.undo(), {})
 
-    def close(self) -> Happening:
+    def close(self) -> JournalEvent:
+        from askwise.session.replies import STOPPED_BY_USER
+
         self.closed = True
-        return self._heard("stopped", None, {"reason": STOPPED_BY_USER, "ranking": ranking_facts(self.session)})
+        return self._changed("stopped", None, {"reason": STOPPED_BY_USER, "ranking": self._ranking()})
 
-    def outcome(self) -> Happening:
-        """What follows from all that was said: the next question, or the end."""
-        question, ranking = self.session.ask(), ranking_facts(self.session)
+    def next_step(self) -> JournalEvent:
+        """The next question, or the stop."""
+        question, ranking = self.session.ask(), self._ranking()
         if question is None:
-            return Happening("stopped", {"reason": self.session.reason, "ranking": ranking, **self._estimates()})
+            return JournalEvent("stopped", {"reason": self.session.reason, "ranking": ranking, **self._prediction()})
         estimates = {"value": question.value, "cost": question.cost, "value_per_cost": question.value_per_cost}
-        return Happening("asked", {"name": question.name, **estimates, "ranking": ranking, **self._estimates()})
+        return JournalEvent("asked", {"name": question.name, **estimates, "ranking": ranking, **self._prediction()})
 
-    def _said(self, name: str, say: Callable[[], None]) -> Happening:
-        promised = self._promised(name)
-        say()
+    def _answer(self, name: str, tell: Callable[[], None]) -> JournalEvent:
+        estimates = self._estimates(name)
+        tell()
         event = self.session.history[-1]
         kind = "declined" if event.group in self.session.declined else "told"
-        return self._heard(kind, name, {"group": event.group, "answers": dict(event.answers), **promised})
+        return self._changed(kind, name, {"group": event.group, "answers": dict(event.answers), **estimates})
 
-    def _heard(self, kind: str, name: str | None, facts: dict[str, Any]) -> Happening:
+    def _changed(self, kind: str, name: str | None, facts: dict[str, Any]) -> JournalEvent:
         self.revision += 1
-        return Happening(kind, {"name": name, **facts, **self._estimates()})
+        return JournalEvent(kind, {"name": name, **facts, **self._prediction()})
 
-    def _promised(self, name: str) -> dict[str, Any]:
-        """What was estimated of a question before it was answered; nothing for a free column."""
+    def _estimates(self, name: str) -> dict[str, Any]:
+        """The estimates of a question before it is answered; none for a free column."""
         group = self.session.model.schema.group_of(name)
         question = self.session.ask()
-        found = next((c for c in ranking_facts(self.session) if c["name"] == group), {})
+        found = next((c for c in self._ranking() if c["name"] == group), {})
         estimates = {name: value for name, value in found.items() if name != "name"}
         return {"as_asked": question is not None and question.name == group, **estimates}
 
-    def _estimates(self) -> dict[str, Any]:
+    def _ranking(self) -> list[dict[str, Any]]:
+        from askwise.session.replies import ranking_facts
+
+        return ranking_facts(self.session)
+
+    def _prediction(self) -> dict[str, Any]:
+        from askwise.session.replies import prediction_facts
+
         return {"prediction": prediction_facts(self.session), "spent": self.session.spent}
 
 

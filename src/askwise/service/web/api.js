@@ -1,14 +1,14 @@
-// Requests to the API, and what may go wrong with them.
+// Requests to the API, and their errors.
 
 const KEY = "askwise-token";
-const PATIENCE = 30000;
-/** What goes in one request: rows, and characters of them, well below what a server takes. */
-const MOST_ROWS = 50;
-const MOST_TEXT = 500000;
-let token = remembered();
+const TIMEOUT = 30000;
+/** The most rows, and characters of rows, in one request: well below the limits of a server. */
+const MAX_ROWS = 50;
+const MAX_TEXT = 500000;
+let token = storedToken();
 
-/** Refused by the API: `message` says what was given, what is allowed and what to do. */
-export class Refused extends Error {
+/** The API refused a request: `message` says what was given, what is allowed and what to do. */
+export class ApiError extends Error {
   constructor(status, message) {
     super(message);
     this.status = status;
@@ -16,9 +16,9 @@ export class Refused extends Error {
 }
 
 /** The server did not answer. */
-export class Unreachable extends Error {}
+export class NetworkError extends Error {}
 
-function remembered() {
+function storedToken() {
   try {
     return sessionStorage.getItem(KEY);
   } catch {
@@ -27,7 +27,7 @@ function remembered() {
 }
 
 /** Use this token from now on, until the tab is closed. */
-export function useToken(given) {
+export function setToken(given) {
   token = given;
   try {
     sessionStorage.setItem(KEY, given);
@@ -42,12 +42,12 @@ async function send(path, body, signal) {
   const headers = { Accept: "application/json" };
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body) headers["Content-Type"] = "application/json";
-  const patience = AbortSignal.timeout(PATIENCE);
+  const timeout = AbortSignal.timeout(TIMEOUT);
   const options = {
     method: body ? "POST" : "GET",
     headers,
     body: body && JSON.stringify(body),
-    signal: signal && AbortSignal.any ? AbortSignal.any([signal, patience]) : (signal ?? patience),
+    signal: signal && AbortSignal.any ? AbortSignal.any([signal, timeout]) : (signal ?? timeout),
     cache: "no-store",
     credentials: "same-origin",
   };
@@ -57,7 +57,7 @@ async function send(path, body, signal) {
     facts = await response.json();
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Unreachable(
+    throw new NetworkError(
       response && !response.ok
         ? `the server answered ${response.status}, without saying why`
         : "the server can't be reached; nothing that you entered is lost",
@@ -65,30 +65,30 @@ async function send(path, body, signal) {
   }
   if (response.ok) return facts;
   const { message = `the server refused (${response.status})`, where = null } = facts?.error ?? {};
-  // The place in the request says nothing to people.
+  // The place in the request means nothing to people.
   const prefix = where ? `${where} ` : "";
-  throw new Refused(response.status, message.startsWith(prefix) ? message.slice(prefix.length) : message);
+  throw new ApiError(response.status, message.startsWith(prefix) ? message.slice(prefix.length) : message);
 }
 
-const at = (model) => `v1/models/${encodeURIComponent(model)}`;
+const modelPath = (model) => `v1/models/${encodeURIComponent(model)}`;
 
 export const listModels = async () => (await send("v1/models")).models;
 
-export const readModel = (model) => send(at(model));
+export const readModel = (model) => send(modelPath(model));
 
 /** Photos to try a model of images with. */
-export const listExamples = async (model) => (await send(`${at(model)}/examples`)).examples;
+export const listExamples = async (model) => (await send(`${modelPath(model)}/examples`)).examples;
 
 /** The sketch of a whole image, both as data URLs. */
-export const sketchOf = async (model, image) => (await send(`${at(model)}/sketch`, { image })).sketch;
+export const requestSketch = async (model, image) => (await send(`${modelPath(model)}/sketch`, { image })).sketch;
 
-/** Rows in parts, each as long as one request may be. */
-function inParts(rows) {
+/** Split rows into parts, each of which fits into one request. */
+function splitRows(rows) {
   const parts = [];
   let size = Infinity;
   for (const row of rows) {
     const more = JSON.stringify(row).length;
-    const isFull = size + more > MOST_TEXT || parts[parts.length - 1].length === MOST_ROWS;
+    const isFull = size + more > MAX_TEXT || parts[parts.length - 1].length === MAX_ROWS;
     if (isFull) parts.push([]);
     size = isFull ? more : size + more;
     parts[parts.length - 1].push(row);
@@ -97,18 +97,18 @@ function inParts(rows) {
 }
 
 /** One reply for each of the rows, all under the same terms. */
-export async function ask(model, rows, terms, signal) {
-  const one = (row) => send(`${at(model)}/next`, { ...row, ...terms }, signal);
+export async function askNext(model, rows, terms, signal) {
+  const one = (row) => send(`${modelPath(model)}/next`, { ...row, ...terms }, signal);
   const replies = [];
-  for (const some of inParts(rows)) {
+  for (const some of splitRows(rows)) {
     if (some.length === 1) {
       replies.push(await one(some[0]));
       continue;
     }
     try {
-      replies.push(...(await send(`${at(model)}/batch`, { rows: some, ...terms }, signal)).rows);
+      replies.push(...(await send(`${modelPath(model)}/batch`, { rows: some, ...terms }, signal)).rows);
     } catch (error) {
-      if (!(error instanceof Refused) || ![413, 422].includes(error.status)) throw error;
+      if (!(error instanceof ApiError) || ![413, 422].includes(error.status)) throw error;
       // One by one: a server may take fewer rows, and a refusal is then about one row.
       for (const row of some) replies.push(await one(row));
     }

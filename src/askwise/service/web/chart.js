@@ -1,4 +1,4 @@
-// A step chart of how the prediction moved, question by question; lines differ in colour, dashes and markers.
+// A step chart of the prediction, question by question. Lines differ in colour, dashes and markers.
 
 import { h, s } from "./dom.js";
 import { num, shortened } from "./format.js";
@@ -25,22 +25,22 @@ export function stepChart(lines, steps, axis, width) {
   const names = lines.map((line) => shortened(line.name, 16));
   const below = steps.map((name) => shortened(name, 16));
   const ticks = [axis.low, (axis.low + axis.high) / 2, axis.high].map(axis.format);
-  const tilted = widths(below, "tick");
-  const right = 16 + Math.max(...widths(names, "name"));
+  const tilted = textWidths(below, "tick");
+  const right = 16 + Math.max(...textWidths(names, "name"));
   const bottom = 24 + Math.sin((TILT * Math.PI) / 180) * Math.max(...tilted);
-  const beside = Math.max(48, 14 + Math.max(...widths(ticks, "tick")));
+  const beside = Math.max(48, 14 + Math.max(...textWidths(ticks, "tick")));
   const step = Math.max(NARROWEST_STEP, (width - beside - right) / steps.length);
-  // The names below lean to the left: where long ones come early, they need room there.
+  // The labels below lean to the left: long ones at the start need room there.
   const leans = tilted.map((wide, i) => Math.cos((TILT * Math.PI) / 180) * wide + 4 - step * (i + 0.5));
   const left = Math.max(beside, ...leans);
   const inner = step * steps.length;
   const x = (i) => left + step * i;
   const middle = (i) => x(i + 0.5);
   const y = (value) => TOP + HEIGHT * (1 - (value - axis.low) / (axis.high - axis.low || 1));
-  const sheet = (look, wide, high) =>
-    s("svg", { width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, "aria-hidden": "true", class: look });
+  const sheet = (className, wide, high) =>
+    s("svg", { width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, "aria-hidden": "true", class: className });
   const drawing = sheet("chart", left + inner + right, TOP + HEIGHT + bottom);
-  // Apart from the rest, so that it stays in sight where that scrolls.
+  // The axis is a drawing of its own, so that it stays in sight while the rest scrolls.
   const side = sheet("chart side", beside, TOP + HEIGHT + 8);
   for (const part of [0, 0.25, 0.5, 0.75, 1]) {
     const value = axis.low + part * (axis.high - axis.low);
@@ -62,7 +62,7 @@ export function stepChart(lines, steps, axis, width) {
     }
     drawing.append(group);
   }
-  const places = apart(lines.map((line) => y(line.values[line.values.length - 1])), 16, TOP, TOP + HEIGHT);
+  const places = separate(lines.map((line) => y(line.values[line.values.length - 1])), 16, TOP, TOP + HEIGHT);
   const end = x(steps.length) + 8;
   for (const [i, name] of names.entries()) {
     drawing.append(s("text", { class: `name series-${i}`, x: end, y: places[i] + 4 }, name));
@@ -70,9 +70,9 @@ export function stepChart(lines, steps, axis, width) {
   return h("div", { class: "chart-sheets" }, drawing, side);
 }
 
-/** How wide texts of this look are, in pixels. */
-function widths(texts, look) {
-  const drawn = texts.map((text) => s("text", { class: look }, text));
+/** The widths of texts of a CSS class, in pixels. */
+function textWidths(texts, className) {
+  const drawn = texts.map((text) => s("text", { class: className }, text));
   const drawing = s("svg", { class: "chart", width: 0, height: 0 }, ...drawn);
   document.body.append(drawing);
   const found = drawn.map((text) => text.getComputedTextLength());
@@ -80,8 +80,8 @@ function widths(texts, look) {
   return found;
 }
 
-/** Heights for labels near those wanted, at least `gap` from each other. */
-function apart(wanted, gap, low, high) {
+/** Heights of labels, near the wanted ones and at least `gap` from each other. */
+function separate(wanted, gap, low, high) {
   const order = [...wanted.keys()].sort((a, b) => wanted[a] - wanted[b]);
   const places = [...wanted];
   for (const [k, i] of order.entries()) if (k) places[i] = Math.max(places[i], places[order[k - 1]] + gap);

@@ -1,11 +1,11 @@
-// The conversation: what was said, what the API replied to each beginning of it, and changes, one at a time.
+// The conversation: the answers, the reply of the API after each of them, and changes, one at a time.
 
-import { ask } from "./api.js";
+import { askNext } from "./api.js";
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-/** Everything that the API needs to know of the first `n` things that were said. */
-function known(state, facts, n) {
+/** The row of a request: all that is known after the first `n` answers. */
+function requestRow(state, facts, n) {
   // Entries, since a name such as __proto__ can't be assigned to.
   const answers = Object.entries(state.known);
   const declined = [];
@@ -31,29 +31,29 @@ export class Conversation {
     this.state = state;
     this.onBusy = onBusy;
     /**
-     * Replies to the first 0, 1, 2, ... things that were said. Those before the last may be from before the rule was
-     * changed: predictions, rankings and prices do not depend on it, and to ask again would send every answer again.
+     * Replies after the first 0, 1, 2, ... answers. Those before the last may be from before the rule was changed:
+     * predictions, rankings and prices do not depend on it, and to ask again would send every answer again.
      * @type {any[]}
      */
     this.replies = [];
-    /** The rule that each reply is under. @type {WeakMap<any, string|null>} */
+    /** The rule of each reply. @type {WeakMap<any, string|null>} */
     this.rules = new WeakMap();
-    /** A question that was picked, or begun to be answered: it is shown whatever is suggested. @type {string|null} */
+    /** A question that somebody picked, or began to answer: it is shown, whatever is suggested. @type {string|null} */
     this.chosen = null;
-    /** Whether to go on where the rule says stop. */
+    /** Whether to go on although the rule says stop. */
     this.goesOn = false;
-    /** Of an image model: where patches are taken from. It never leaves the browser. @type {any} */
+    /** The photo that patches are taken from. It never leaves the browser. @type {any} */
     this.photo = null;
-    /** Of patches that are looked at one after the other, until the rule stops or somebody pauses it: this run. */
+    /** The current run of patches that are revealed one after the other; null if there is none. */
     this.revealing = null;
-    /** Whether somebody goes on without the sketch that the model takes. */
+    /** Whether somebody chose to go on without a sketch. */
     this.withoutSketch = false;
     this.closed = new AbortController();
     this.waiting = Promise.resolve();
     this.latest = new Map();
   }
 
-  /** The reply to everything that was said. */
+  /** The reply to all answers. */
   get now() {
     return this.replies[this.replies.length - 1];
   }
@@ -73,12 +73,12 @@ export class Conversation {
     return name === undefined ? null : this.question(name);
   }
 
-  /** The photo that the server offers and somebody took. @returns {import("./examples.js").Example|null} */
+  /** The example photo that is used, null if none. @returns {import("./examples.js").Example|null} */
   get example() {
     return this.facts.examples.find(({ name }) => name === this.state.example) ?? null;
   }
 
-  /** What the photo is, told only when no more of it is looked at; null where that is not known. */
+  /** The label of the photo, shown only after the stop; null if it is not known. */
   get truth() {
     return this.photo && this.shown === null ? (this.example?.label ?? null) : null;
   }
@@ -88,22 +88,22 @@ export class Conversation {
   }
 
   /**
-   * The replies to a state; those that are at hand are not asked for again.
+   * The replies to a state. Those that are known already are not requested again.
    * @param {boolean} wholly whether those before the last must be under the rule of the state, too
    */
   async read(state, wholly) {
     const last = state.said.length;
     const settled = (s) => [s.costs, s.known];
-    let kept = 0;
+    let nSame = 0;
     if (this.replies.length && same(settled(state), settled(this.state))) {
-      while (kept < last && same(state.said[kept], this.state.said[kept])) kept += 1;
-      kept += 1;
+      while (nSame < last && same(state.said[nSame], this.state.said[nSame])) nSame += 1;
+      nSame += 1;
     }
-    const replies = this.replies.slice(0, kept);
-    const isAtHand = (n) => n < kept && ((n < last && !wholly) || this.rules.get(replies[n]) === state.stop);
-    const missing = Array.from({ length: last + 1 }, (_, n) => n).filter((n) => !isAtHand(n));
-    const rows = missing.map((n) => known(state, this.facts, n));
-    const found = rows.length ? await ask(state.model, rows, terms(state), this.closed.signal) : [];
+    const replies = this.replies.slice(0, nSame);
+    const isKnown = (n) => n < nSame && ((n < last && !wholly) || this.rules.get(replies[n]) === state.stop);
+    const missing = Array.from({ length: last + 1 }, (_, n) => n).filter((n) => !isKnown(n));
+    const rows = missing.map((n) => requestRow(state, this.facts, n));
+    const found = rows.length ? await askNext(state.model, rows, terms(state), this.closed.signal) : [];
     for (const [i, n] of missing.entries()) {
       replies[n] = found[i];
       this.rules.set(found[i], state.stop);
@@ -140,7 +140,7 @@ export class Conversation {
     return done;
   }
 
-  /** Nothing comes of what is still under way. */
+  /** Abort the requests that are under way. */
   close() {
     this.closed.abort();
   }

@@ -1,23 +1,23 @@
-// Elements made from names, properties and children; data only ever becomes text.
+// Creating elements from tags, properties and children. Data only ever becomes text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An element. `on...` properties are listeners, `style` is an object, true and false set or leave out an attribute.
+ * Create an element. `on...` properties are listeners, `style` is an object, true and false set or omit an attribute.
  * @param {string} tag
  * @param {Object<string, any>} [properties]
  * @param {...(Node|string|number|null|undefined|false)} children
  */
 export function h(tag, properties = {}, ...children) {
-  return filled(document.createElement(tag), properties, children);
+  return fillElement(document.createElement(tag), properties, children);
 }
 
 /** The same for SVG. */
 export function s(tag, properties = {}, ...children) {
-  return filled(document.createElementNS(SVG, tag), properties, children);
+  return fillElement(document.createElementNS(SVG, tag), properties, children);
 }
 
-function filled(element, properties, children) {
+function fillElement(element, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -32,8 +32,8 @@ function filled(element, properties, children) {
 /** @returns {any} the element of the page with this id */
 export const byId = (id) => document.getElementById(id);
 
-/** Fill a container anew; what has the focus keeps it where it is drawn again with the same `data-key`. */
-export function refill(container, ...children) {
+/** Replace the children of a container. The focus stays if an element with the same `data-key` is there again. */
+export function replaceContent(container, ...children) {
   const active = document.activeElement;
   const key = container.contains(active) ? active.dataset.key : undefined;
   container.replaceChildren(...children.filter(Boolean));
@@ -41,6 +41,6 @@ export function refill(container, ...children) {
   for (const element of container.querySelectorAll("[data-key]")) if (element.dataset.key === key) element.focus();
 }
 
-let made = 0;
+let ids = 0;
 /** An id that no other element has. */
-export const newId = () => `id-${++made}`;
+export const newId = () => `id-${++ids}`;

@@ -1,30 +1,30 @@
-// Photos that the server offers to try a model of images with, as a strip of small pictures.
+// Example photos that the server offers for an image model, as a strip of small pictures.
 
 import { listExamples } from "./api.js";
 import { h, newId } from "./dom.js";
-import { fileOf } from "./photo.js";
+import { dataUrlFile } from "./photo.js";
 
 /**
  * A photo that is offered: the name of its file, its data URL, and what it is, where that is known.
  * @typedef {{name: string, image: string, label: string|null}} Example
  */
 
-/** Photos of fewer pixels are drawn with their pixels to be seen. */
+/** Photos with fewer pixels than this are drawn without smoothing. */
 const SMALL = 48;
 
-/** What was offered, by model: the photos are long, and stay the same while the server runs. */
-const offered = new Map();
+/** Examples by model. They are long, and stay the same while the server runs. */
+const cache = new Map();
 
 /** @returns {Promise<Example[]>} none where the model is of tables */
-export async function examplesOf({ name, fingerprint, image }) {
+export async function loadExamples({ name, fingerprint, image }) {
   if (image === null) return [];
   const key = `${fingerprint} ${name}`;
-  if (!offered.has(key)) offered.set(key, await listExamples(name));
-  return offered.get(key);
+  if (!cache.has(key)) cache.set(key, await listExamples(name));
+  return cache.get(key);
 }
 
-/** An example as a file that somebody could have chosen. It is called by its number: its own name may tell its label. */
-export const asFile = ({ image }, k) => fileOf(image, `Example ${k + 1}`);
+/** An example as a file. It is named by its number, since its own name may tell its label. */
+export const exampleFile = ({ image }, k) => dataUrlFile(image, `Example ${k + 1}`);
 
 export class ExamplesView {
   /**

@@ -1,4 +1,4 @@
-// What the numbers of the ranking mean, in plain words.
+// An explanation of the numbers of the ranking.
 
 import { h } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// Numbers and names as people read them.
+// Numbers and names as text.
 
 /** A number with few digits; tiny and huge ones keep their size. */
 export function num(x, digits = 3) {
@@ -38,31 +38,31 @@ function everyDigit(x) {
   return Math.abs(x) < 1e4 || /e/.test(whole) ? String(x) : [BigInt(whole).toLocaleString("en"), ...rest].join(".");
 }
 
-/** What was seen in training of an input, "" where that is not a range. */
-export const seenOf = ({ low, high }) =>
+/** The range of an input in training, "" if there is none. */
+export const trainingRange = ({ low, high }) =>
   typeof low === "number" && typeof high === "number" ? `${num(low, 4)} to ${num(high, 4)}` : "";
 
-/** Whether a value is beyond what was seen in training. */
+/** Whether a value is outside the range of training. */
 export const isOutside = (facts, value) =>
-  seenOf(facts) !== "" && typeof value === "number" && (value < facts.low || value > facts.high);
+  trainingRange(facts) !== "" && typeof value === "number" && (value < facts.low || value > facts.high);
 
-/** The text of a question or an input, or else its name. */
-export const textOf = (facts) => facts.text || facts.name;
+/** The text of a question or an input, else its name. */
+export const labelOf = (facts) => facts.text || facts.name;
 
 export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-/** What a model learns from, in words. */
-export const casesOf = (facts) => (facts.image ? "images" : "rows");
+/** What the rows of a model are called. */
+export const rowNoun = (facts) => (facts.image ? "images" : "rows");
 
 export const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
 export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 
-/** A refusal of what was typed as a number, with a hint where a comma is the reason. */
+/** An error about a typed number, with a hint if a comma is the reason. */
 export const withHint = (message, typed) =>
   message && /\d,\d/.test(typed) ? `${message}; write it with a point and no commas, as 1234.5` : message;
 
-/** What was typed, as JSON has it: a number where it is one, otherwise the text, which the API then judges. */
+/** A typed text as a number if it is one; otherwise the text, which the API then judges. */
 export function typedNumber(text) {
   const plain = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
   return Number.isFinite(plain) ? plain : text;

@@ -1,15 +1,15 @@
-// One function for each kind of value that is asked for; another kind is one more function in `KINDS`.
+// The fields for values, one function for each kind. A new kind is one more function in `KINDS`.
 
 import { h, newId } from "./dom.js";
-import { isOutside, seenOf, textOf, typedNumber } from "./format.js";
-import { Unreadable, readPicture } from "./photo.js";
+import { isOutside, labelOf, trainingRange, typedNumber } from "./format.js";
+import { UnreadableImage, readPicture } from "./photo.js";
 
-const MOST_BUTTONS = 6;
+const MAX_BUTTONS = 6;
 
 /**
- * What is drawn for a value: `read` gives null where nothing was entered; `complain` shows a message at it, "" none.
+ * The field for a value: `read` gives null if nothing was entered; `showError` shows a message at it, "" removes it.
  * @typedef {{name: string, element: HTMLElement, read: () => any, focus: () => void,
- *   complain: (message: string) => void}} Drawn
+ *   showError: (message: string) => void}} Field
  * @typedef {{alone: boolean, value?: any, nothing?: string}} How alone: the heading names it already; nothing: what an
  *   empty answer is called, where one is allowed
  */
@@ -20,14 +20,14 @@ const KINDS = { number, boolean, category, pixels };
  * Draw the field for an input of the schema.
  * @param {any} facts
  * @param {How} how
- * @returns {Drawn}
+ * @returns {Field}
  */
-export function draw(facts, how) {
+export function createField(facts, how) {
   return (KINDS[facts.kind] ?? text)(facts, how);
 }
 
 function number(facts, how) {
-  const seen = seenOf(facts);
+  const seen = trainingRange(facts);
   // Telephones show no minus on their pads of digits.
   const pad = facts.low !== null && facts.low < 0 ? "text" : facts.whole ? "numeric" : "decimal";
   const remark = h("p", { class: "remark", role: "status" });
@@ -35,13 +35,13 @@ function number(facts, how) {
     seen && h("p", { class: "hint" }, `Seen in training: ${seen}${facts.unit ? ` ${facts.unit}` : ""}`),
     remark,
   ]);
-  const look = () => {
+  const updateRemark = () => {
     const beyond = isOutside(facts, typedNumber(field.input.value.trim()));
     const words = beyond ? `Outside what was seen in training, ${seen}; it is taken all the same.` : "";
     if (remark.textContent !== words) remark.textContent = words;
   };
-  field.input.addEventListener("input", look);
-  look();
+  field.input.addEventListener("input", updateRemark);
+  updateRemark();
   return { ...field, read: () => (field.input.value.trim() === "" ? null : typedNumber(field.input.value.trim())) };
 }
 
@@ -66,12 +66,12 @@ function textField(facts, how, properties, below) {
   const element = h(
     "div",
     { class: "field" },
-    h("label", { for: id, class: how.alone && "hidden" }, textOf(facts)),
+    h("label", { for: id, class: how.alone && "hidden" }, labelOf(facts)),
     h("div", { class: "with-unit" }, input, unit),
     h("div", { id: `${id}-about` }, helpOf(facts, how), ...below),
     error,
   );
-  return { name: facts.name, element, input, focus: () => input.focus(), complain: complainer(error, [input]) };
+  return { name: facts.name, element, input, focus: () => input.focus(), showError: errorSetter(error, [input]) };
 }
 
 function boolean(facts, how) {
@@ -83,7 +83,7 @@ function boolean(facts, how) {
 
 function category(facts, how) {
   const choices = facts.choices ?? [];
-  return (choices.length <= MOST_BUTTONS ? buttons : list)(
+  return (choices.length <= MAX_BUTTONS ? buttons : list)(
     facts,
     how,
     choices.map((choice) => [choice, choice]),
@@ -106,14 +106,14 @@ function buttons(facts, how, choices) {
   const element = h(
     "fieldset",
     { class: "field", "aria-describedby": `${id}-about ${id}-error` },
-    h("legend", { class: how.alone && "hidden" }, textOf(facts)),
+    h("legend", { class: how.alone && "hidden" }, labelOf(facts)),
     h("div", { id: `${id}-about` }, helpOf(facts, how)),
     h("div", { class: "choices" }, ...labels),
     error,
   );
   const read = () => offered.find((_, i) => radios[i].checked)?.[0] ?? null;
   const focus = () => (radios.find((radio) => radio.checked) ?? radios[0])?.focus();
-  return { name: facts.name, element, read, focus, complain: complainer(error, radios) };
+  return { name: facts.name, element, read, focus, showError: errorSetter(error, radios) };
 }
 
 function list(facts, how, choices) {
@@ -128,13 +128,13 @@ function list(facts, how, choices) {
   const element = h(
     "div",
     { class: "field" },
-    h("label", { for: id, class: how.alone && "hidden" }, textOf(facts)),
+    h("label", { for: id, class: how.alone && "hidden" }, labelOf(facts)),
     h("div", { class: "with-unit" }, select),
     h("div", { id: `${id}-about` }, helpOf(facts, how)),
     error,
   );
   const read = () => (select.value === "" ? null : choices[Number(select.value)][0]);
-  return { name: facts.name, element, read, focus: () => select.focus(), complain: complainer(error, [select]) };
+  return { name: facts.name, element, read, focus: () => select.focus(), showError: errorSetter(error, [select]) };
 }
 
 /** A picture from a file, brought to the size that is asked for. */
@@ -145,16 +145,16 @@ function pixels(facts, how) {
   const preview = h("img", { class: "patch", alt: "As it is sent", src: how.value ?? "", hidden: !how.value });
   let given = how.value ?? null;
   const input = h("input", { id, type: "file", accept: "image/*", "aria-describedby": `${id}-about ${id}-error` });
-  const complain = complainer(error, [input]);
+  const showError = errorSetter(error, [input]);
   input.addEventListener("change", async () => {
     const file = input.files[0];
-    complain("");
+    showError("");
     given = null;
     try {
       if (file) given = (await readPicture(file, facts.shape)).toDataURL("image/png");
     } catch (problem) {
-      if (!(problem instanceof Unreadable)) throw problem;
-      complain(problem.message);
+      if (!(problem instanceof UnreadableImage)) throw problem;
+      showError(problem.message);
     }
     preview.hidden = given === null;
     if (given !== null) preview.src = given;
@@ -162,7 +162,7 @@ function pixels(facts, how) {
   const element = h(
     "div",
     { class: "field" },
-    h("label", { for: id, class: how.alone && "hidden" }, textOf(facts)),
+    h("label", { for: id, class: how.alone && "hidden" }, labelOf(facts)),
     h("div", { class: "with-unit" }, input, preview),
     h(
       "div",
@@ -172,12 +172,12 @@ function pixels(facts, how) {
     ),
     error,
   );
-  return { name: facts.name, element, read: () => given, focus: () => input.focus(), complain };
+  return { name: facts.name, element, read: () => given, focus: () => input.focus(), showError };
 }
 
 const helpOf = (facts, how) => !how.alone && facts.help && h("p", { class: "hint" }, facts.help);
 
-function complainer(error, controls) {
+function errorSetter(error, controls) {
   return (message) => {
     error.textContent = message;
     for (const control of controls) {
@@ -187,12 +187,12 @@ function complainer(error, controls) {
   };
 }
 
-/** Show a message at the input that it names, or else give it back. */
-export function complainAt(drawn, message) {
-  for (const field of drawn) field.complain("");
-  const about = drawn.length === 1 ? drawn[0] : drawn.find((field) => message.includes(`'${field.name}'`));
+/** Show a message at the field that it names; else return it. */
+export function showErrorAt(fields, message) {
+  for (const field of fields) field.showError("");
+  const about = fields.length === 1 ? fields[0] : fields.find((field) => message.includes(`'${field.name}'`));
   if (message && about) {
-    about.complain(message);
+    about.showError(message);
     about.focus();
     return "";
   }

@@ -1,7 +1,7 @@
-// The whole state of a conversation in the part of the address that browsers never send: base64url of JSON.
+// The state of a conversation as a link: base64url of JSON behind the #, which browsers never send.
 
 /**
- * Something that was said about a question: values by column, null where one can't be had; none where it was declined.
+ * An answer to a question: values by column, null for one that can't be had; no values if it was declined.
  * @typedef {{name: string, values: Object<string, any>|null, at: string}} Said
  * @typedef {{model: string, fingerprint: string, said: Said[], known: Object<string, any>, stop: string|null,
  *   costs: Object<string, number>, stopBefore?: string|null, example?: string}} Case stopBefore: the rule that held
@@ -10,8 +10,8 @@
  */
 
 const VERSION = 1;
-/** Longer addresses are cut off by what they are sent with. */
-const LONGEST = 30000;
+/** Longer addresses are cut off by some programs. */
+const MAX_LINK = 30000;
 
 /** @param {Case} state */
 export function encode(state) {
@@ -24,14 +24,14 @@ export function encode(state) {
 const isPicture = (value) => typeof value === "string" && value.startsWith("data:image/");
 const hasPicture = (values) => values !== null && Object.values(values).some(isPicture);
 
-/** Whether the link to a state holds all of it: that of many patches would be too long. */
-export function isWhole(state) {
+/** Whether a state fits into a link: many patches would be too long. */
+export function fitsInLink(state) {
   const hasPictures = hasPicture(state.known) || state.said.some(({ values }) => hasPicture(values));
-  return !hasPictures || encode(state).length <= LONGEST;
+  return !hasPictures || encode(state).length <= MAX_LINK;
 }
 
-/** A state as the address has it: where it would be too long, a new case under the same rule and prices. */
-const forAddress = (state) => (isWhole(state) ? state : { ...state, said: [], known: {} });
+/** The state for the address: if it does not fit, a new case under the same rule and prices. */
+const stateForLink = (state) => (fitsInLink(state) ? state : { ...state, said: [], known: {} });
 
 /**
  * The state in a hash, null where there is none.
@@ -39,7 +39,7 @@ const forAddress = (state) => (isWhole(state) ? state : { ...state, said: [], kn
  */
 export function decode(hash) {
   const text = hash.replace(/^#/, "");
-  // An anchor of the page itself is no state.
+  // An anchor of the page is no state.
   if (text === "" || (document.getElementById(text) && text.length < 20)) return null;
   let state;
   try {
@@ -48,37 +48,37 @@ export function decode(hash) {
   } catch {
     throw new Error("it was cut off or changed on its way");
   }
-  if (!isMapping(state) || state.v !== VERSION) throw new Error("it was made by another version of this page");
+  if (!isObject(state) || state.v !== VERSION) throw new Error("it was made by another version of this page");
   const { v: _, ...rest } = state;
   if (!isCase(rest)) throw new Error("parts of it are missing");
   return rest;
 }
 
-const isMapping = (x) => typeof x === "object" && x !== null && !Array.isArray(x);
-const isText = (x) => typeof x === "string";
+const isObject = (x) => typeof x === "object" && x !== null && !Array.isArray(x);
+const isString = (x) => typeof x === "string";
 
-const isSaid = (x) => isMapping(x) && isText(x.name) && isText(x.at) && (x.values === null || isMapping(x.values));
+const isAnswer = (x) => isObject(x) && isString(x.name) && isString(x.at) && (x.values === null || isObject(x.values));
 
 function isCase(state) {
   return (
-    isText(state.model) &&
-    isText(state.fingerprint) &&
+    isString(state.model) &&
+    isString(state.fingerprint) &&
     Array.isArray(state.said) &&
-    state.said.every(isSaid) &&
-    isMapping(state.known) &&
-    (state.stop === null || isText(state.stop)) &&
-    (state.stopBefore === undefined || state.stopBefore === null || isText(state.stopBefore)) &&
-    (state.example === undefined || isText(state.example)) &&
-    isMapping(state.costs) &&
+    state.said.every(isAnswer) &&
+    isObject(state.known) &&
+    (state.stop === null || isString(state.stop)) &&
+    (state.stopBefore === undefined || state.stopBefore === null || isString(state.stopBefore)) &&
+    (state.example === undefined || isString(state.example)) &&
+    isObject(state.costs) &&
     Object.values(state.costs).every((price) => typeof price === "number")
   );
 }
 
-/** Put a state into the address; `push` leaves the one before it a step back in the browser's history. */
-export function write(state, push = false) {
+/** Put a state into the address. With `push`, the browser's history keeps the one before. */
+export function writeLink(state, push = false) {
   try {
-    history[push ? "pushState" : "replaceState"](null, "", `#${encode(forAddress(state))}`);
+    history[push ? "pushState" : "replaceState"](null, "", `#${encode(stateForLink(state))}`);
   } catch {
-    // Some browsers allow only so many changes in a while; the next one catches up.
+    // Some browsers allow only so many changes in a while. The next change catches up.
   }
 }

@@ -1,4 +1,4 @@
-// Messages above everything else, and what a screen reader is told.
+// Messages above the page, and announcements for screen readers.
 
 import { byId, h } from "./dom.js";
 import { sentence } from "./format.js";
@@ -9,8 +9,8 @@ import { sentence } from "./format.js";
  * @param {string} text
  * @param {{label: string, run: () => void}|null} action
  */
-export function tell(kind, text, action = null) {
-  hush(kind);
+export function showMessage(kind, text, action = null) {
+  hideMessage(kind);
   const message = h("div", { class: "message", role: "alert", "data-kind": kind }, h("p", {}, sentence(text)));
   const close = () => message.remove();
   const act = () => {
@@ -22,8 +22,8 @@ export function tell(kind, text, action = null) {
   byId("messages").append(message);
 }
 
-/** Take a kind of message away. */
-export function hush(kind) {
+/** Remove the message of a kind. */
+export function hideMessage(kind) {
   for (const message of [...byId("messages").children]) if (message.dataset.kind === kind) message.remove();
 }
 

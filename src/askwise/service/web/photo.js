@@ -1,7 +1,7 @@
-// A photo, read in the browser: scaled and cut to the model's size there, and taken apart into patches.
+// A photo, read in the browser: scaled and cut to the model's size, then cut into patches.
 
-/** A file that is no photo, or one whose pixels the browser does not give to the page. */
-export class Unreadable extends Error {}
+/** A file that is no photo, or whose pixels the browser hides from the page. */
+export class UnreadableImage extends Error {}
 
 /**
  * How a model cuts images.
@@ -34,7 +34,7 @@ export class Photo {
     this.outside = outside;
   }
 
-  /** A patch as the data URL of a PNG, in which nothing is lost. */
+  /** A patch as the data URL of a PNG, which is lossless. */
   patch(name) {
     const { patch } = this.layout;
     const [row, column] = placeOf(name);
@@ -55,7 +55,7 @@ export class Photo {
 }
 
 /** A picture in a data URL as a file. */
-export function fileOf(url, name) {
+export function dataUrlFile(url, name) {
   const bytes = Uint8Array.from(atob(url.slice(url.indexOf(",") + 1)), (c) => c.charCodeAt(0));
   return new File([bytes], name);
 }
@@ -81,7 +81,7 @@ async function openPicture(file) {
   try {
     return await createImageBitmap(file);
   } catch {
-    throw new Unreadable(`${file.name} can't be read as a picture; give a JPEG, PNG or WebP`);
+    throw new UnreadableImage(`${file.name} can't be read as a picture; give a JPEG, PNG or WebP`);
   }
 }
 
@@ -92,14 +92,16 @@ function cut(picture, [height, width, channels]) {
   const { canvas, pen } = canvasOf(width, height);
   const scale = covering(picture, height, width);
   const [wide, high] = [picture.width * scale, picture.height * scale];
-  // Where a picture is transparent, it is white.
+  // Transparent parts become white.
   pen.fillStyle = "#fff";
   pen.fillRect(0, 0, width, height);
   pen.imageSmoothingQuality = "high";
   pen.drawImage(picture, (width - wide) / 2, (height - high) / 2, wide, high);
   picture.close();
   if (!givesPixels()) {
-    throw new Unreadable("this browser hides the pixels of pictures from pages; allow it here, or use another one");
+    throw new UnreadableImage(
+      "this browser hides the pixels of pictures from pages; allow it here, or use another one",
+    );
   }
   if (channels === 1) makeGrey(pen, width, height);
   return canvas;

@@ -1,28 +1,29 @@
-// The prediction: how likely each label is, or the number, and how it moved.
+// The prediction: the probability of each label, or the number, and how it moved.
 
 import { rangeOf, stepChart } from "./chart.js";
-import { byId, h, refill } from "./dom.js";
+import { h, replaceContent } from "./dom.js";
 import { money, num, percent, sentence } from "./format.js";
+import { View } from "./view.js";
 
-const MOST_LINES = 5;
-const MOST_BARS = 6;
+const MAX_LINES = 5;
+const MAX_BARS = 6;
 
-/** The predicted label as the probabilities name it: true and 1.0 are written otherwise there. */
+/** The predicted label and its probability. In `proba`, true and 1.0 are written otherwise. */
 function likeliest({ value, proba }) {
   if (Object.hasOwn(proba, String(value))) return [String(value), proba[String(value)]];
   return Object.entries(proba).reduce((best, one) => (one[1] > best[1] ? one : best));
 }
 
-/** What a prediction says, in a few words. */
+/** A prediction as a short text. */
 export function predictionText(prediction, target) {
   if (prediction.proba === null) return `${target ? `${target} ` : ""}${num(prediction.value, 4)}`;
   const [label, p] = likeliest(prediction);
   return `${label}, ${percent(p)}`;
 }
 
-export class PredictionView {
+export class PredictionView extends View {
   constructor() {
-    this.box = byId("prediction");
+    super("prediction");
     this.all = false;
     this.place = h("div", { class: "chart-place" });
     new ResizeObserver(() => this.drawChart()).observe(this.place);
@@ -35,10 +36,10 @@ export class PredictionView {
     const isClass = proba !== null;
     const [label, p] = isClass ? likeliest(now.prediction) : [];
     const sure = now.entropy === null ? "" : `Uncertainty ${num(now.entropy)} nats`;
-    // Where it is time to stop, the prediction is the headline there.
+    // After the stop, the prediction is the headline of the question's card.
     const isHeadline = conversation.shown !== null;
     this.box.hidden = !isHeadline && !isClass && conversation.replies.length === 1 && !Object.keys(now.remarks).length;
-    refill(
+    replaceContent(
       this.box,
       h(
         "div",
@@ -64,10 +65,10 @@ export class PredictionView {
 
   bars(proba) {
     let labels = Object.entries(proba);
-    const many = labels.length > MOST_BARS;
+    const many = labels.length > MAX_BARS;
     if (many) labels.sort((a, b) => b[1] - a[1]);
     const n = labels.length;
-    if (many && !this.all) labels = labels.slice(0, MOST_BARS);
+    if (many && !this.all) labels = labels.slice(0, MAX_BARS);
     const bar = (p) => h("div", { class: "bar", style: { width: `${100 * p}%` } });
     const more = () => {
       this.all = !this.all;
@@ -98,14 +99,14 @@ export class PredictionView {
     );
   }
 
-  /** The labels that are likeliest now, in the order of the model. */
+  /** The lines of the chart: the labels that are likeliest now, in the order of the model. */
   lines() {
     const { replies, now } = this.conversation;
     if (now.prediction.proba === null) {
       return [{ name: num(now.prediction.value, 4), values: replies.map((reply) => reply.prediction.value) }];
     }
     const labels = Object.entries(now.prediction.proba);
-    const likely = [...labels].sort((a, b) => b[1] - a[1]).slice(0, MOST_LINES);
+    const likely = [...labels].sort((a, b) => b[1] - a[1]).slice(0, MAX_LINES);
     const order = Object.keys(now.prediction.proba);
     const chosen = likely.map(([label]) => label).sort((a, b) => order.indexOf(a) - order.indexOf(b));
     return chosen.map((name) => ({ name, values: replies.map((reply) => reply.prediction.proba[name]) }));

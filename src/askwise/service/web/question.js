@@ -1,24 +1,24 @@
-// The question that pays most, or one that was picked, as a form; or why it is time to stop.
+// The suggested or chosen question as a form, or the reason to stop.
 
 import { byId, h } from "./dom.js";
-import { money, num, plural, sentence, textOf } from "./format.js";
-import { complainAt, draw } from "./inputs.js";
+import { labelOf, money, num, plural, sentence } from "./format.js";
+import { createField, showErrorAt } from "./inputs.js";
 import { predictionText } from "./prediction.js";
+import { View } from "./view.js";
 
-export class QuestionView {
+export class QuestionView extends View {
   /** @param {any} actions what the page can do */
   constructor(actions) {
-    this.actions = actions;
-    this.box = byId("question");
-    this.drawn = [];
-    this.conversation = null;
+    super("question", actions);
+    /** The fields of the form. @type {import("./inputs.js").Field[]} */
+    this.fields = [];
     /** The name of the question that is drawn. @type {string|null} */
     this.name = null;
     this.error = h("p", { class: "error", role: "alert" });
   }
 
   /**
-   * Draw what is to be asked; the form of a question that is shown already stays, with what was typed into it.
+   * Draw the question. The form of a question that is shown already stays, with what was typed into it.
    * @returns {boolean} whether something else is shown now
    */
   update(conversation) {
@@ -37,7 +37,7 @@ export class QuestionView {
     if (now.stopped) return [`The rule says stop: ${now.why}`];
     if (now.question.name === shown.name) return ["Ask next"];
     const back = () => this.actions.choose(null);
-    const suggested = textOf(conversation.question(now.question.name));
+    const suggested = labelOf(conversation.question(now.question.name));
     return ["Your choice ", h("button", { type: "button", class: "link", onclick: back }, `Back to: ${suggested}`)];
   }
 
@@ -52,7 +52,8 @@ export class QuestionView {
 
   form(conversation, shown) {
     const alone = shown.inputs.length === 1;
-    this.drawn = shown.inputs.map((input) => draw(input, { alone, nothing: alone ? undefined : "Can't be had" }));
+    const how = { alone, nothing: alone ? undefined : "Can't be had" };
+    this.fields = shown.inputs.map((input) => createField(input, how));
     this.error.textContent = "";
     this.top = h("p", { class: "kicker" });
     this.facts = h("p", { class: "facts" }, ...this.price(conversation, shown));
@@ -64,13 +65,13 @@ export class QuestionView {
     };
     this.box.replaceChildren(
       this.top,
-      h("h2", { id: "question-title", tabindex: "-1" }, textOf(shown)),
+      h("h2", { id: "question-title", tabindex: "-1" }, labelOf(shown)),
       this.facts,
       ...(help ? [h("p", { class: "help" }, help)] : []),
       h(
         "form",
         { novalidate: true, onsubmit: submit, oninput: () => this.actions.touch(shown.name), autocomplete: "off" },
-        ...this.drawn.map((field) => field.element),
+        ...this.fields.map((field) => field.element),
         !alone && h("p", { class: "hint" }, "A single value may be left empty."),
         this.error,
         h(
@@ -87,7 +88,7 @@ export class QuestionView {
     const { now, state, facts } = conversation;
     const told = state.said.filter((said) => said.values !== null).length;
     const button = (look, label, run) => h("button", { type: "button", class: look, onclick: run }, label);
-    this.drawn = [];
+    this.fields = [];
     this.box.replaceChildren(
       h("p", { class: "kicker" }, "Time to stop"),
       h("h2", { id: "question-title", class: "result", tabindex: "-1" }, predictionText(now.prediction, facts.target)),
@@ -106,24 +107,24 @@ export class QuestionView {
   }
 
   submit(shown) {
-    const values = Object.fromEntries(this.drawn.map((field) => [field.name, field.read()]));
+    const values = Object.fromEntries(this.fields.map((field) => [field.name, field.read()]));
     if (Object.values(values).every((value) => value === null)) {
-      const what = this.drawn.length === 1 ? "Give an answer" : "Fill in at least one value";
-      this.complain(`${what}, or say that it can't be had.`);
-      if (this.drawn.length > 1) this.drawn[0].focus();
+      const what = this.fields.length === 1 ? "Give an answer" : "Fill in at least one value";
+      this.showError(`${what}, or say that it can't be had.`);
+      if (this.fields.length > 1) this.fields[0].focus();
     } else {
       this.actions.answer(shown.name, values);
     }
   }
 
-  /** Show a message at the input it is about, "" none. */
-  complain(message) {
-    this.error.textContent = complainAt(this.drawn, message);
+  /** Show a message at the input it is about; "" removes it. */
+  showError(message) {
+    this.error.textContent = showErrorAt(this.fields, message);
   }
 
-  /** Move the focus to where one goes on. */
+  /** Move the focus to the first field, or to the title. */
   focus() {
-    if (this.drawn.length) this.drawn[0].focus();
+    if (this.fields.length) this.fields[0].focus();
     else byId("question-title").focus();
   }
 }

@@ -1,16 +1,17 @@
-// Open questions as bars of value per cost, with prices that can be changed; of patches only the best.
+// The open questions as bars of value per cost, with prices that can be changed. Of patches only the best are shown.
 
-import { byId, h, newId, refill } from "./dom.js";
+import { h, newId, replaceContent } from "./dom.js";
 import { explanation } from "./explanation.js";
 import { money, num, plural, typedNumber, withHint } from "./format.js";
+import { View } from "./view.js";
 
+/** How many are shown at first. */
 const FIRST = 12;
 const FIRST_PATCHES = 5;
 
-export class RankingView {
+export class RankingView extends View {
   constructor(actions) {
-    this.actions = actions;
-    this.box = byId("ranking");
+    super("ranking", actions);
     this.all = false;
     /** The question whose price is being changed. @type {string|null} */
     this.editing = null;
@@ -22,7 +23,7 @@ export class RankingView {
       this.explanation = explanation(conversation.facts);
     }
     this.conversation = conversation;
-    // The price field is moved into the new list as it is, and what is moved loses the focus.
+    // The price field is moved into the new list as it is, and an element that is moved loses the focus.
     const active = this.editing !== null && this.form.contains(document.activeElement) ? document.activeElement : null;
     const { now, pricesChanged } = conversation;
     const ranking = now.ranking;
@@ -34,7 +35,7 @@ export class RankingView {
       this.all = !this.all;
       this.update(conversation);
     };
-    refill(
+    replaceContent(
       this.box,
       h(
         "div",
@@ -125,7 +126,7 @@ export class RankingView {
     );
   }
 
-  /** Made once and drawn again as it is, with what was typed into it. */
+  /** Created once and drawn again as it is, so that what was typed stays. */
   priceForm(name, cost) {
     const id = newId();
     this.field = h("input", {
@@ -152,7 +153,7 @@ export class RankingView {
     );
   }
 
-  /** Close the price field of a question; the focus goes from there back to the button that opened it. */
+  /** Close the price field of a question. The focus goes back to the button that opened it. */
   stopEditing(name) {
     if (this.editing !== name) return;
     const wasHere = this.form.contains(document.activeElement);
@@ -164,7 +165,7 @@ export class RankingView {
   }
 
   /** Show a message at the price field, "" none. */
-  complain(message) {
+  showError(message) {
     this.error.textContent = withHint(message, this.field.value);
     this.field.setAttribute("aria-invalid", String(Boolean(message)));
     if (message) this.field.focus();

@@ -1,6 +1,6 @@
-// The record of a conversation, made from what the API replied at each step, in the words of the server's own records.
+// The record of a conversation: the replies of the API at each step, named as in the server's own records.
 
-/** What was said at each step, with the estimates before it and the prediction after it. */
+/** The answer of each step, the estimates before it and the prediction after it. */
 export function steps(conversation) {
   const { state, replies } = conversation;
   return state.said.map(({ name, values, at }, k) => {
@@ -27,7 +27,7 @@ export function steps(conversation) {
   });
 }
 
-/** What was known from the start, then each step: what was known counts from the start, whenever it was given. */
+/** The free columns, then each step. Free columns count from the start, whenever they were given. */
 function events(conversation) {
   const { state, replies } = conversation;
   const { prediction, entropy, spent, stopped, reason } = replies[0];
@@ -64,27 +64,11 @@ function recordJson(conversation) {
   return JSON.stringify(record, null, 2);
 }
 
-const COLUMNS = [
-  "seq",
-  "at",
-  "kind",
-  "name",
-  "answers",
-  "value",
-  "cost",
-  "value_per_cost",
-  "spent",
-  "reason",
-  "prediction",
-  "proba",
-  "fingerprint",
-  "entropy",
-  "model",
-  "stop",
-  "costs",
-];
+/** The columns of the server's records, in the same order, then those of the page. */
+const SERVER_COLUMNS = "seq at kind name answers value cost value_per_cost spent reason prediction proba fingerprint";
+const COLUMNS = [...SERVER_COLUMNS.split(" "), "entropy", "model", "stop", "costs"];
 
-/** A line a step; what has several parts is JSON within its cell, and the rankings are left out. */
+/** One line per step. Objects are JSON within their cell; rankings are left out. */
 function recordCsv(conversation) {
   const { facts, state } = conversation;
   const { stop, costs, example } = state;
@@ -94,28 +78,28 @@ function recordCsv(conversation) {
     const cells = { ...step, ...about, prediction: step.prediction.value, proba: step.prediction.proba };
     return columns.map((name) => cells[name]);
   });
-  return [columns, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  return [columns, ...lines].map((line) => line.map(csvCell).join(",")).join("\r\n") + "\r\n";
 }
 
-function quoted(cell) {
+function csvCell(cell) {
   if (cell === null || cell === undefined) return "";
   let text = typeof cell === "object" ? JSON.stringify(cell) : String(cell);
-  // A spreadsheet would take such a text for a formula.
+  // A spreadsheet would read such a text as a formula.
   if (typeof cell === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-const FORMS = { json: ["application/json", recordJson], csv: ["text/csv;charset=utf-8", recordCsv] };
+const FORMATS = { json: ["application/json", recordJson], csv: ["text/csv;charset=utf-8", recordCsv] };
 
 /** Save the record as a file, json or csv. */
-export function keep(conversation, ending) {
-  const [type, made] = FORMS[ending];
+export function saveRecord(conversation, format) {
+  const [type, write] = FORMATS[format];
   const model = conversation.facts.name.replace(/[^\w.-]+/g, "_");
-  save(`askwise-${model}-${new Date().toISOString().slice(0, 10)}.${ending}`, type, made(conversation));
+  download(`askwise-${model}-${new Date().toISOString().slice(0, 10)}.${format}`, type, write(conversation));
 }
 
 /** Have the browser save a text as a file. */
-function save(name, type, text) {
+function download(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const anchor = document.createElement("a");
   anchor.href = url;

@@ -1,18 +1,20 @@
-// When to stop: a choice of rules, a slider along what was measured, and what to expect at each point.
+// The stopping rule: a choice of rules, a slider along the measured points, and what to expect at each point.
 
-import { byId, h, newId } from "./dom.js";
-import { casesOf, money, num, percent, typedNumber, withHint } from "./format.js";
-import { metricOf, parseRule, pointAt, ruleKinds, ruleText, startPoint } from "./points.js";
+import { h, newId } from "./dom.js";
+import { money, num, percent, rowNoun, typedNumber, withHint } from "./format.js";
+import { metricOf, parseRule, pointAt, ruleKinds, ruleText, startPoint } from "./stopping_rules.js";
+import { View } from "./view.js";
 
-const PAUSE = 150;
+/** How long the slider rests before its value is sent, in milliseconds. */
+const SLIDER_DELAY = 150;
 const ONLY_TRAINED = "An average cost is known only under the prices of training";
 
-export class RuleView {
+export class RuleView extends View {
   constructor(actions) {
-    this.actions = actions;
-    this.box = byId("rule");
+    super("rule", actions);
+    /** The model and prices that the controls were built for. @type {string|null} */
     this.key = null;
-    /** Says that another rule took the place of the one that was chosen. */
+    /** Says that another rule replaces the chosen one. */
     this.instead = h("p", { class: "remark", role: "status" });
   }
 
@@ -26,13 +28,13 @@ export class RuleView {
     this.notes.replaceChildren(...now.notes.map((note) => h("p", { class: "remark" }, note)));
     const instead = this.insteadOf(state, pricesChanged);
     if (this.instead.textContent !== instead) this.instead.textContent = instead;
-    // While the slider moves, the hand is ahead of the replies.
-    if (this.hand !== undefined && this.hand !== state.stop) return;
+    // While the slider moves, it is ahead of the replies.
+    if (this.pending !== undefined && this.pending !== state.stop) return;
     this.release();
     this.show(state.stop);
   }
 
-  /** What is said of the average cost while prices are changed. */
+  /** The note about the average cost while prices are changed. */
   insteadOf(state, pricesChanged) {
     if (!pricesChanged || !this.rules.some((rule) => rule.off)) return "";
     if (state.stopBefore === undefined) return `${ONLY_TRAINED}.`;
@@ -71,12 +73,12 @@ export class RuleView {
     );
   }
 
-  /** Without a rule of the page's, the one a model was trained with holds. */
+  /** If the page sets no rule, the rule that the model was trained with is used. */
   labelOf(rule) {
     return rule.kind === "" && this.facts.settings?.stop ? "As trained" : rule.label;
   }
 
-  /** Show the rule that holds. */
+  /** Show the current rule. */
   show(stop) {
     const parsed = parseRule(stop);
     const rule = parsed && this.rules.find((one) => one.kind === parsed.kind);
@@ -149,7 +151,7 @@ export class RuleView {
     this.expect(rule, place === null ? null : rule.points[place], value);
   }
 
-  /** What a point brings: names and figures. */
+  /** The figures measured at a point, with their names. */
   measures(point) {
     const found = [
       ["Average cost", money(point.cost)],
@@ -176,7 +178,7 @@ export class RuleView {
       h(
         "p",
         { class: "hint" },
-        `Expected, as measured on ${rows ? `${num(rows)} ` : ""}${casesOf(this.facts)} held out` +
+        `Expected, as measured on ${rows ? `${num(rows)} ` : ""}${rowNoun(this.facts)} held out` +
           (exact ? "" : ` at the nearest measured point, ${rule.label.toLowerCase()} ${num(point.value)}`),
       ),
       isSuggested ? h("p", { class: "hint suggested" }, this.suggestion()) : "",
@@ -195,18 +197,19 @@ export class RuleView {
     else this.field.focus();
   }
 
+  /** Send a value once the slider rests. */
   later(rule, value) {
     clearTimeout(this.timer);
-    this.hand = ruleText(rule.kind, value);
-    this.timer = setTimeout(() => this.actions.setStop(this.hand), PAUSE);
+    this.pending = ruleText(rule.kind, value);
+    this.timer = setTimeout(() => this.actions.setStop(this.pending), SLIDER_DELAY);
   }
 
   /** The slider follows the state again. */
   release() {
-    this.hand = undefined;
+    this.pending = undefined;
   }
 
-  complain(message) {
+  showError(message) {
     if (this.error) this.error.textContent = withHint(message, this.field?.value ?? "");
     if (this.field) this.field.setAttribute("aria-invalid", String(Boolean(message)));
   }

@@ -2,7 +2,7 @@
 
 import { byId, h } from "./dom.js";
 import { money } from "./format.js";
-import { parseRule } from "./points.js";
+import { parseRule } from "./stopping_rules.js";
 import { predictionText } from "./prediction.js";
 
 export function updateStats(conversation) {

@@ -1,8 +1,8 @@
-// Light, dark, or as the system has it; kept in this browser.
+// The theme: light, dark, or that of the system. It is stored in this browser.
 
 const KEY = "askwise-look";
 
-function remembered() {
+function storedTheme() {
   try {
     return localStorage.getItem(KEY) ?? "system";
   } catch {
@@ -10,21 +10,21 @@ function remembered() {
   }
 }
 
-function apply(look) {
-  if (look === "system") delete document.documentElement.dataset.look;
-  else document.documentElement.dataset.look = look;
+function apply(theme) {
+  if (theme === "system") delete document.documentElement.dataset.look;
+  else document.documentElement.dataset.look = theme;
 }
 
 /** @param {HTMLSelectElement} select */
 export function startTheme(select) {
-  select.value = ["light", "dark"].includes(remembered()) ? remembered() : "system";
+  select.value = ["light", "dark"].includes(storedTheme()) ? storedTheme() : "system";
   apply(select.value);
   select.addEventListener("change", () => {
     apply(select.value);
     try {
       localStorage.setItem(KEY, select.value);
     } catch {
-      // Then it holds until the page is loaded again.
+      // Without storage it lasts until the page is loaded again.
     }
   });
 }

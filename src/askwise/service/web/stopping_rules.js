@@ -1,4 +1,4 @@
-// Stopping rules, and the points of the model's own curves along which each can be moved.
+// Stopping rules, and the measured points of the model along which each can be moved.
 
 /**
  * A measured point: the rule's number, and what it brings on rows held out.
@@ -15,7 +15,7 @@ const WORDS = {
   confidence: ["Confidence", "Stop when the prediction is this sure (entropy in nats; 0 is certain)."],
 };
 
-/** The metric that people know, and the loss by which a point is suggested: a right guess may be an unsure one. */
+/** The metric that is shown. A point is suggested by the loss, since a right guess may be an unsure one. */
 export const metricOf = (facts) => (facts.task.kind === "classification" ? "accuracy" : "rmse");
 const lossOf = (facts) => (facts.task.kind === "classification" ? "log_loss" : "rmse");
 
@@ -61,7 +61,7 @@ export function pointAt(rule, value) {
   return Math.max(0, rule.points.findLastIndex(reaches));
 }
 
-/** Where to begin: 95 % of the way from the worst loss to the best. */
+/** The suggested point: 95 % of the way from the worst loss to the best. */
 export function startPoint(rule) {
   const losses = rule.points.map((point) => point.loss).filter((loss) => loss !== null);
   if (losses.length === 0) return 0;
@@ -85,9 +85,9 @@ const isAverageCost = (part) => part.split("=")[0].trim() === "average-cost";
 /** Whether a rule, or one of several that are joined, holds only under the prices of training. */
 export const needsTrainedPrices = (text) => text !== null && text.split("|").some(isAverageCost);
 
-/** The same rule for other prices: in place of an average cost goes the penalty that it comes to. */
+/** The same rule for other prices: an average cost is replaced by the penalty that it corresponds to. */
 export function underOtherPrices(text, penalty) {
-  // JSON has no infinity: under such a penalty nothing is asked.
+  // JSON has no infinity: null is the penalty under which nothing is asked.
   const instead = typeof penalty === "number" ? ruleText("penalty", penalty) : ruleText("budget", 0);
   return text.split("|").map((part) => (isAverageCost(part) ? instead : part)).join("|");
 }

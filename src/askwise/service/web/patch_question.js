@@ -1,14 +1,14 @@
 // The question of an image model: which patch to look at next, in a photo that stays in the browser.
 
-import { h, refill } from "./dom.js";
+import { h, replaceContent } from "./dom.js";
 import { ExamplesView } from "./examples.js";
-import { money, plural, sentence, textOf } from "./format.js";
-import { draw } from "./inputs.js";
-import { PictureView } from "./picture.js";
+import { labelOf, money, plural, sentence } from "./format.js";
+import { createField } from "./inputs.js";
+import { PatchGridView } from "./patch_grid.js";
 import { predictionText } from "./prediction.js";
 import { QuestionView } from "./question.js";
 
-export class LookView extends QuestionView {
+export class PatchQuestionView extends QuestionView {
   constructor(actions) {
     super(actions);
     this.file = h("input", { type: "file", accept: "image/*", hidden: true, "aria-label": "Photo" });
@@ -17,7 +17,7 @@ export class LookView extends QuestionView {
       // So that the same file can be chosen again.
       this.file.value = "";
     });
-    // Anywhere: a browser would leave the page for a photo that is dropped beside the card.
+    // On the whole page: a browser would leave it for a photo that is dropped beside the card.
     document.addEventListener("dragover", (event) => this.dragged(event));
     document.addEventListener("dragleave", (event) => event.relatedTarget ?? this.box.classList.remove("dragged"));
     document.addEventListener("drop", (event) => this.dropped(event));
@@ -34,19 +34,19 @@ export class LookView extends QuestionView {
     this.conversation = conversation;
     this.name = shown?.name ?? null;
     const hadFocus = this.box.contains(document.activeElement);
-    refill(this.head, ...(shown === null ? this.ending(conversation) : this.next(conversation, shown)));
+    replaceContent(this.head, ...(shown === null ? this.ending(conversation) : this.next(conversation, shown)));
     this.picture.update(conversation);
-    refill(this.tools, ...this.toolsOf(conversation));
+    replaceContent(this.tools, ...this.toolsOf(conversation));
     this.examples.update(conversation);
-    if (isNew) this.drawAlone(shown);
+    if (isNew) this.drawSinglePatch(shown);
     this.alone.hidden = shown === null || Boolean(conversation.photo);
-    // A button that was pressed may be gone now.
+    // The button that was pressed may be gone now.
     if (hadFocus && !this.box.contains(document.activeElement)) this.focus();
     return isNew;
   }
 
   build({ facts }) {
-    this.picture = new PictureView(facts, (name) => this.pick(name));
+    this.picture = new PatchGridView(facts, (name) => this.pick(name));
     this.head = h("div", {});
     this.tools = h("div", { class: "look-tools" });
     this.examples = new ExamplesView(facts, (example) => this.actions.useExample(example));
@@ -59,7 +59,7 @@ export class LookView extends QuestionView {
   next(conversation, shown) {
     return [
       h("p", { class: "kicker" }, ...this.kicker(shown, conversation.now, conversation)),
-      h("h2", { id: "question-title", tabindex: "-1" }, sentence(textOf(shown)).replace(/\.$/, "")),
+      h("h2", { id: "question-title", tabindex: "-1" }, sentence(labelOf(shown)).replace(/\.$/, "")),
       h("p", { class: "facts" }, ...this.price(conversation, shown)),
     ];
   }
@@ -160,10 +160,10 @@ export class LookView extends QuestionView {
     );
   }
 
-  /** For a patch that somebody has without the rest of the photo. */
-  drawAlone(shown) {
+  /** A form for a patch that somebody has without the rest of the photo. */
+  drawSinglePatch(shown) {
     const isOpen = this.alone.open;
-    this.drawn = shown === null ? [] : shown.inputs.map((input) => draw(input, { alone: true }));
+    this.fields = shown === null ? [] : shown.inputs.map((input) => createField(input, { alone: true }));
     if (shown === null) return;
     const submit = (event) => {
       event.preventDefault();
@@ -174,7 +174,7 @@ export class LookView extends QuestionView {
       h(
         "form",
         { novalidate: true, onsubmit: submit, oninput: () => this.actions.touch(shown.name) },
-        ...this.drawn.map((field) => field.element),
+        ...this.fields.map((field) => field.element),
         h(
           "div",
           { class: "row" },
@@ -209,12 +209,12 @@ export class LookView extends QuestionView {
     this.take(event.dataTransfer.files[0]);
   }
 
-  complain(message) {
-    if (this.alone.open && !this.alone.hidden) super.complain(message);
+  showError(message) {
+    if (this.alone.open && !this.alone.hidden) super.showError(message);
     else this.error.textContent = message;
   }
 
-  /** What was pressed keeps the focus; otherwise, and after an example was taken, it goes to the first thing to do. */
+  /** A pressed button keeps the focus, unless it chose an example; otherwise the first button gets it. */
   focus() {
     const active = document.activeElement;
     if (this.box.contains(active) && !this.examples.element.contains(active)) return;

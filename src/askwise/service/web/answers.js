@@ -1,24 +1,24 @@
-// What was said so far, in order: take one back, start again, keep the record, copy the link.
+// The answers so far, in order: remove one, start again, save the record, copy the link.
 
-import { byId, h, refill } from "./dom.js";
-import { answerText, isOutside, money, seenOf } from "./format.js";
-import { isWhole } from "./link.js";
+import { h, replaceContent } from "./dom.js";
+import { answerText, isOutside, money, trainingRange } from "./format.js";
+import { fitsInLink } from "./link.js";
 import { announce } from "./messages.js";
 import { steps } from "./record.js";
+import { View } from "./view.js";
 
-const PRIVATE =
+const PRIVACY =
   "This page keeps nothing on the server: each answer is sent to compute the next question and forgotten. The link " +
   "holds every answer in itself; browsers never send that part of an address.";
 
-const PRIVATE_PHOTO =
+const PHOTO_PRIVACY =
   "The photo stays in this browser: only patches that are looked at are sent (for a sketch, all of it, once), to " +
   "compute what to look at next, and forgotten. The link holds them in itself; browsers never send that part of it.";
 const TOO_LONG = "With so many patches the link would be too long to send. The record holds all of them.";
 
-export class SaidView {
+export class AnswersView extends View {
   constructor(actions) {
-    this.actions = actions;
-    this.box = byId("said");
+    super("said", actions);
     const name = "Link to this state";
     this.link = h("input", { type: "text", readonly: true, class: "link-field", "aria-label": name, hidden: true });
   }
@@ -28,8 +28,8 @@ export class SaidView {
     this.link.hidden = true;
     const all = steps(conversation);
     const isImage = conversation.facts.image !== null;
-    const isKept = all.length > 0 || Object.keys(conversation.state.known).length > 0;
-    refill(
+    const hasRecord = all.length > 0 || Object.keys(conversation.state.known).length > 0;
+    replaceContent(
       this.box,
       h(
         "div",
@@ -49,13 +49,13 @@ export class SaidView {
       h(
         "div",
         { class: "row tools" },
-        isWhole(conversation.state) && this.tool("Copy link", () => this.copy()),
-        isKept && this.tool("Record as JSON", () => this.actions.keep("json")),
-        isKept && this.tool("Record as CSV", () => this.actions.keep("csv")),
+        fitsInLink(conversation.state) && this.tool("Copy link", () => this.copy()),
+        hasRecord && this.tool("Record as JSON", () => this.actions.saveRecord("json")),
+        hasRecord && this.tool("Record as CSV", () => this.actions.saveRecord("csv")),
       ),
       this.link,
-      !isWhole(conversation.state) && h("p", { class: "remark" }, TOO_LONG),
-      h("p", { class: "hint" }, isImage ? PRIVATE_PHOTO : PRIVATE),
+      !fitsInLink(conversation.state) && h("p", { class: "remark" }, TOO_LONG),
+      h("p", { class: "hint" }, isImage ? PHOTO_PRIVACY : PRIVACY),
     );
   }
 
@@ -69,8 +69,8 @@ export class SaidView {
     const input = (name) => inputs.find((one) => one.name === name) ?? {};
     const given = Object.entries(step.answers ?? {}).map(([name, value]) => [
       name,
-      shownAs(value, input(name)),
-      isOutside(input(name), value) && h("span", { class: "said-outside" }, `outside ${seenOf(input(name))}`),
+      answerElement(value, input(name)),
+      isOutside(input(name), value) && h("span", { class: "said-outside" }, `outside ${trainingRange(input(name))}`),
     ]);
     const isPanel = given.length > 1;
     const answer = given.length === 1 ? given[0][1] : h("em", {}, "can't be had");
@@ -106,7 +106,7 @@ export class SaidView {
       button.textContent = "Copied";
       setTimeout(() => (button.textContent = "Copy link"), 1500);
     } catch {
-      // Not allowed here: then it is shown, to be copied by hand.
+      // The browser does not allow it: show the link, to be copied by hand.
       this.link.value = location.href;
       this.link.hidden = false;
       this.link.focus();
@@ -115,8 +115,8 @@ export class SaidView {
   }
 }
 
-/** An answer as it is shown: a picture, or words. */
-function shownAs(value, input) {
+/** An answer as an image, or as text. */
+function answerElement(value, input) {
   if (input.kind !== "pixels" || value === null) return answerText(value, input.unit);
   return h("img", { class: "patch", src: value, alt: input.text || input.name });
 }

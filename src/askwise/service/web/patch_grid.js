@@ -1,16 +1,16 @@
-// The photo as the model knows it, patch by patch, and beside it what each open patch is worth.
+// The photo as a grid of patches, and beside it a map of the value of each open patch.
 
 import { h, newId } from "./dom.js";
 import { num, plural } from "./format.js";
 import { placeOf } from "./photo.js";
 
-/** A smaller share of a photo that is cut off is not told. */
-const CUT = 0.005;
+/** A smaller share that is cut off is not mentioned. */
+const MIN_CUT = 0.005;
 
 /** Keys that move through the patches: how many rows down, how many columns on. */
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** The ends of one scale for all steps so far, so that a colour means the same value at each of them. */
+/** The ends of one colour scale for all steps so far, so that a colour means the same value at each of them. */
 function scaleOf(replies) {
   const ends = replies.map(({ ranking }) => {
     const values = ranking.map((candidate) => candidate.value_per_cost);
@@ -18,12 +18,12 @@ function scaleOf(replies) {
   });
   const low = Math.min(0, ...ends.map(([least]) => least));
   const high = Math.max(0, ...ends.map(([, most]) => most));
-  // A map of values much alike, the largest of all, would be dark all over.
+  // If the values of the highest map are much alike, it would be dark all over.
   const isEven = ends.some(([least, most]) => most === high && high <= 2 * least);
   return [low, isEven ? 2 * high : high];
 }
 
-export class PictureView {
+export class PatchGridView {
   /**
    * @param {any} facts all about the model
    * @param {(name: string) => void} pick what a patch that is clicked does
@@ -31,9 +31,9 @@ export class PictureView {
   constructor(facts, pick) {
     this.facts = facts;
     this.pick = pick;
-    /** Where the keyboard is, by position. */
+    /** The position of the keyboard. */
     this.at = 0;
-    /** Counts what is drawn, so that a picture which is read late is not drawn over a later one. */
+    /** Counts the drawings, so that a picture which loads late is not drawn over a later one. */
     this.drawings = 0;
     this.element = h("div", { class: "pictures" }, this.photoFigure(), this.mapFigure());
   }
@@ -76,7 +76,7 @@ export class PictureView {
     );
   }
 
-  /** Only for eyes: the same numbers are said of each patch of the photo. */
+  /** Hidden from screen readers: the patches of the photo have the same numbers in their labels. */
   mapFigure() {
     const { height, width, rows, columns } = this.facts.image;
     this.spots = this.facts.questions.map(({ name }) => {
@@ -109,7 +109,7 @@ export class PictureView {
     const values = [...worth.values()];
     const penalty = typeof now.penalty === "number" ? now.penalty : null;
     const [low, high] = scaleOf(replies);
-    // The root: the first answers take most of what is to be known, and in even colours all later maps would be pale.
+    // The square root: values fall fast after the first answers, and on a linear scale all later maps would be pale.
     const along = (x) => (high > low ? Math.sqrt(Math.max(0, Math.min(1, (x - low) / (high - low)))) : 0);
     for (const [i, { name }] of this.facts.questions.entries()) {
       const [row, column] = placeOf(name);
@@ -129,7 +129,7 @@ export class PictureView {
     }
     this.caption.textContent = photo ? photo.name : order.size ? "What was looked at" : "No photo yet";
     this.element.classList.toggle("without", !photo);
-    this.outside.textContent = photo?.outside >= CUT ? this.cutWords(photo.outside) : "";
+    this.outside.textContent = photo?.outside >= MIN_CUT ? this.cutWords(photo.outside) : "";
     for (const [k, tick] of this.ticks.entries()) tick.textContent = num(low + (high - low) * (k / 2) ** 2);
     const isOnRamp = penalty !== null && penalty < high;
     this.ramp.replaceChildren(isOnRamp ? h("div", { class: "line", style: { left: `${100 * along(penalty)}%` } }) : "");

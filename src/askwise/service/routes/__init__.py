@@ -1,0 +1,1 @@
+"""The routes: each parses a request, calls one function and formats its result."""
