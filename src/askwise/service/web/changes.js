@@ -1,7 +1,7 @@
 // Changes of the conversation, and what the page does if one fails.
 
 import { ApiError, NetworkError, hasToken, setToken } from "./api.js";
-import { byId } from "./dom.js";
+import { byId, pressEnds } from "./dom.js";
 import { writeLink } from "./link.js";
 import { hideMessage, showMessage } from "./messages.js";
 import { draw, page } from "./page.js";
@@ -26,6 +26,8 @@ export async function change(place, kind, make, then, wholly = false) {
     if (current === page.conversation) showFailure(error, place, again);
     return false;
   }
+  await pressEnds();
+  if (current !== page.conversation) return false;
   hideMessage("network");
   // Browsers allow only so many changes of the address in a while.
   if (!current.revealing) writeLink(current.state);

@@ -44,3 +44,12 @@ export function replaceContent(container, ...children) {
 let ids = 0;
 /** An id that no other element has. */
 export const newId = () => `id-${++ids}`;
+
+let pressed = false;
+addEventListener("pointerdown", () => (pressed = true), true);
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (pressed = false), true);
+
+/** Wait while a button is being pressed: if it were replaced before it is released, the click would be lost. */
+export async function pressEnds() {
+  while (pressed) await new Promise((resolve) => setTimeout(resolve, 10));
+}
