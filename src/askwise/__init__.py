@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         RandomOrderImageClassifier,
     )
     from askwise.methods.images.hard_attention import HardAttentionImageClassifier
+    from askwise.methods.loading import load
     from askwise.methods.mrmr import MrmrClassifier, MrmrRegressor
     from askwise.methods.opportunistic import OpportunisticClassifier
     from askwise.methods.random_order import (
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
         RandomOrderClassifier,
         RandomOrderRegressor,
     )
-    from askwise.methods.registry import IMAGE_METHODS, METHODS, load
+    from askwise.methods.registry import IMAGE_METHODS, METHODS
+    from askwise.model.numpy_model import NumpyModel
     from askwise.networks.timm_backbone import TimmBackbone
     from askwise.session.session import Session
 
@@ -42,7 +44,7 @@ find_moved_modules()
 _LAZY = {
     "METHODS": "methods.registry",
     "IMAGE_METHODS": "methods.registry",
-    "load": "methods.registry",
+    "load": "methods.loading",
     "DimeClassifier": "methods.dime.tables",
     "DimeRegressor": "methods.dime.tables",
     "ArgmaxDirectClassifier": "methods.argmax_direct",
@@ -67,6 +69,7 @@ _LAZY = {
     "HardAttentionImageClassifier": "methods.images.hard_attention",
     "RandomOrderImageClassifier": "methods.images.baselines",
     "AllFeaturesImageClassifier": "methods.images.baselines",
+    "NumpyModel": "model.numpy_model",
     "TimmBackbone": "networks.timm_backbone",
     "Images": "data.images.files",
     "read_images": "data.images.files",
@@ -124,6 +127,7 @@ __all__ = [
     "Images",
     "MrmrClassifier",
     "MrmrRegressor",
+    "NumpyModel",
     "OpportunisticClassifier",
     "Penalty",
     "RandomOrderClassifier",

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from askwise import Budget, Penalty
-from askwise.core.arrays import any_in_row, at_least_float32, cost_array, cost_tensor, largest, like, namespace, uniform
+from askwise.core.arrays import any_in_row, largest, like, namespace, one_in_row
 from askwise.core.arrays import log_softmax as log_probabilities
-from askwise.core.rows import Rows
 from askwise.core.tasks import entropy
-from askwise.core.trace import rollout
+from askwise.core.tensors import at_least_float32
 
 
 def both(values, **settings):
@@ -44,6 +42,12 @@ def test_the_first_of_equals_is_found_in_rows_of_any_length():
             assert place.tolist() == [row.index(max(row)) for row in values.tolist()]
 
 
+def test_one_in_row_is_the_entry_at_each_index():
+    values = np.arange(12.0).reshape(4, 3)
+    for rows, index in zip(both(values), both([2, 0, 1, 1]), strict=True):
+        assert one_in_row(rows, index).tolist() == [2, 3, 7, 10]
+
+
 @pytest.mark.parametrize("width", [1, 2, 40])
 def test_any_in_row_tells_which_rows_hold_a_truth(width):
     truths = np.random.default_rng(0).random((300, width)) < 1 / width
@@ -56,53 +60,6 @@ def test_any_in_row_takes_views_of_other_tensors():
     truths = torch.rand(6, 10, generator=torch.Generator().manual_seed(0)) < 0.2
     for view in (truths.T, truths[:, ::3], truths[:1].expand(4, -1)):
         assert any_in_row(view).tolist() == view.any(1).tolist()
-
-
-@pytest.mark.parametrize("costs", [(2.5,) * 4, (1.0,), (1.0, 2.0), (1, 1.0, True), (0.1 + 0.2, 0.3)])
-def test_costs_are_broadcast_where_they_are_all_equal_and_the_same_numbers_anyway(costs):
-    equal = len(set(costs)) == 1
-    for found in (cost_array(costs), cost_tensor(costs, torch.float64, "cpu")):
-        assert found.tolist() == list(costs)
-        assert found.shape == (len(costs),)
-        assert uniform(found) is (equal and len(costs) > 1)
-
-
-def test_costs_come_in_the_precision_asked_for():
-    assert cost_array((1, 2)).dtype == cost_array((1, 1)).dtype == np.float64
-    for dtype in (torch.float32, torch.float64):
-        assert cost_tensor((1, 2), dtype, "cpu").dtype == cost_tensor((1, 1), dtype, "cpu").dtype == dtype
-
-
-def test_equal_numbers_that_were_not_broadcast_are_not_taken_for_one():
-    """Only the shape is looked at, never the contents: on a GPU that would make the host wait."""
-    for costs in both([3.0, 3.0, 3.0]):
-        assert not uniform(costs)
-
-
-TIES = {
-    "none": [0.5, 3.0, 1.0, 2.0, 2.5],
-    "two": [1.0, 2.0, 2.0, 0.5, 1.0],
-    "all": [1.0] * 5,
-    "below zero": [-1.0, -2.0, -1.0, 0.0, -3.0],
-}
-
-
-@pytest.mark.parametrize("rule", [None, Budget(7.0), Budget(6.9), Penalty(0.4), Budget(5) | Penalty(0.1)])
-@pytest.mark.parametrize("scores", TIES)
-def test_a_rollout_is_the_same_with_costs_broadcast_and_spelt_out(table_policy, scores, rule):
-    policy = table_policy([2.5] * 5, TIES[scores])
-    present = torch.rand(30, 5, generator=torch.Generator().manual_seed(0)) < 0.7
-    present[:2] = torch.tensor([[True], [False]])
-    rows = Rows(torch.zeros(30, 5, dtype=torch.float64), present, present)
-    broadcast = cost_tensor(policy.space.costs, torch.float64, "cpu")
-    spelt_out = torch.tensor(policy.space.costs, dtype=torch.float64)
-    assert uniform(broadcast)
-    assert not uniform(spelt_out)
-    one, other = (rollout(policy, rows, costs, [rule], walked_by=rule) for costs in (broadcast, spelt_out))
-    for part in ("outputs", "spent", "best", "choice"):
-        assert torch.equal(getattr(one, part), getattr(other, part)), part
-    assert one.stops[0].at.tolist() == other.stops[0].at.tolist()
-    assert one.stops[0].reason.tolist() == other.stops[0].reason.tolist()
 
 
 def test_an_array_in_the_precision_of_another_keeps_its_numbers():

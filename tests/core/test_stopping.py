@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askwise import AskwiseError, AskwiseWarning, AverageCost, Budget, Confidence, DimeClassifier, Penalty, Rule
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.stopping import AnyOf, check_rule, parse_rule, resolve_rule
 from askwise.core.tasks import Classification, Regression
@@ -39,7 +40,7 @@ def run(policy, rule, n_rows=1, present=None):
     n = policy.space.n_groups
     present = torch.ones(n_rows, n, dtype=torch.bool) if present is None else torch.tensor(present, dtype=torch.bool)
     rows = Rows(torch.zeros(present.shape, dtype=torch.float64), present, present)
-    trace = rollout(policy, rows, torch.tensor(policy.space.costs, dtype=torch.float64), [rule], walked_by=rule)
+    trace = rollout(policy, rows, Prices.tensor(policy.space.costs), [rule], walked_by=rule)
     order = [[g for g in row if g >= 0] for row in trace.choice.T.tolist()]
     return order[0], trace.stops[0].reason[0]
 
@@ -116,6 +117,18 @@ def test_a_penalty_with_a_budget_looks_only_at_what_is_affordable(table_policy):
     """The dear group is worth its price but can't be paid; the cheap one is not worth it."""
     policy = table_policy([10, 1], [100, 0.1])
     assert run(policy, Budget(5) | Penalty(0.5)) == ([], "penalty")
+
+
+def test_many_penalties_at_once_stop_each_row_where_each_of_them_stops_it(table_policy):
+    """Values fall and rise again; some penalties are values that occur, to the last bit or but for rounding."""
+    by_known = {(0,): [0, 0.3, 0.7, 0.1], (0, 2): [0, 0.5, 0, 0.1], (0, 1, 2): [0, 0, 0, -1]}
+    policy = table_policy([1] * 4, [1, 0.9, 0.2, 0.1], by_known=by_known)
+    present = torch.tensor([[1, 1, 1, 1], [1, 0, 1, 1], [0, 1, 0, 0], [0, 0, 0, 0]]) > 0
+    rows = Rows(torch.zeros(4, 4, dtype=torch.float64), present, present)
+    penalties = [math.inf, 1.1, 1.0, 0.9 * (1 + 1e-10), 0.9, 0.7 * (1 + 1e-8), 0.5, 0.3, 0.1, 1e-9, 0.0]
+    trace = rollout(policy, rows, Prices.tensor([1] * 4), [None, *map(Penalty, penalties)])
+    found = np.array(list(Penalty.steps_of_many(trace.best.numpy(), penalties))).T
+    assert found.tolist() == [stop.at.tolist() for stop in trace.stops[1:]]
 
 
 def test_a_penalty_needs_scores_that_are_information(table_policy):

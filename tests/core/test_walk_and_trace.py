@@ -14,6 +14,7 @@ from askwise.core import walk as walking
 from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.step import propose
 from askwise.core.tasks import Classification
@@ -27,9 +28,9 @@ def step_of(policy, known=None, available=None, spent=0.0, rule=None):
     n = policy.space.n_groups
     known = torch.zeros(1, n, dtype=torch.bool) if known is None else torch.tensor([known], dtype=torch.bool)
     available = torch.ones(1, n, dtype=torch.bool) if available is None else torch.tensor([available], dtype=torch.bool)
-    costs = torch.tensor(policy.space.costs, dtype=torch.float64)
-    belief = Belief(policy.outputs[None], policy.scores[None])
-    return propose(policy, belief, known, available, torch.tensor([spent], dtype=torch.float64), costs, rule)
+    prices = Prices.tensor(policy.space.costs)
+    belief, spent = Belief(policy.outputs[None], policy.scores[None]), torch.tensor([spent], dtype=torch.float64)
+    return propose(belief, known, available, spent, prices, rule, policy.is_information)
 
 
 def rows_for(present):
@@ -100,7 +101,7 @@ def test_exploration_picks_only_open_groups(table_policy):
     known = torch.tensor([1, 0, 0, 1, 0, 0], dtype=torch.bool).expand(3000, -1)
     available = torch.tensor([1, 1, 0, 1, 1, 1], dtype=torch.bool).expand(3000, -1)
     belief = Belief(policy.outputs.expand(3000, -1), policy.scores.expand(3000, -1))
-    step = propose(policy, belief, known, available, torch.zeros(3000), torch.ones(6))
+    step = propose(belief, known, available, torch.zeros(3000), Prices(torch.ones(6)))
     torch.manual_seed(0)
     counts = torch.bincount(explore(step, torch.tensor(1.0), torch.rand(3000, 6)).choice, minlength=6)
     assert (counts > 0).tolist() == [False, True, False, False, True, True]
@@ -111,7 +112,7 @@ def test_exploration_happens_with_probability_epsilon(table_policy):
     policy = table_policy([1] * 4, [9, 1, 1, 1])
     belief = Belief(policy.outputs.expand(8000, -1), policy.scores.expand(8000, -1))
     nothing, everything = torch.zeros(8000, 4, dtype=torch.bool), torch.ones(8000, 4, dtype=torch.bool)
-    step = propose(policy, belief, nothing, everything, torch.zeros(8000), torch.ones(4))
+    step = propose(belief, nothing, everything, torch.zeros(8000), Prices(torch.ones(4)))
     torch.manual_seed(0)
     changed = (explore(step, torch.tensor(0.2), torch.rand(8000, 4)).choice != 0).double().mean().item()
     assert changed == pytest.approx(0.2 * 3 / 4, abs=0.015)
@@ -122,7 +123,7 @@ def test_a_random_walk_never_reveals_what_is_unavailable_or_known(table_policy):
     policy = table_policy([1, 2, 3, 1, 2], [5, 4, 3, 2, 1])
     present = torch.rand(200, 5, generator=torch.Generator().manual_seed(1)) < 0.6
     rows = rows_for(present)
-    steps = list(walk(policy, rows, torch.tensor(policy.space.costs), 6, epsilon=torch.tensor(0.7)))
+    steps = list(walk(policy, rows, Prices(torch.tensor(policy.space.costs)), 6, epsilon=torch.tensor(0.7)))
     assert all(not (s.known & ~rows.available).any() for s in steps)
     counts = torch.stack([s.known.sum(1) for s in steps])
     assert torch.equal(counts, torch.minimum(torch.arange(6)[:, None], rows.available.sum(1)))
@@ -130,7 +131,7 @@ def test_a_random_walk_never_reveals_what_is_unavailable_or_known(table_policy):
 
 def test_without_a_rule_everything_available_is_asked(table_policy):
     policy = table_policy([1, 1, 1], [1, 3, 2])
-    trace = rollout(policy, rows_for([[1, 1, 1], [1, 0, 1], [0, 0, 0]]), torch.ones(3), [None])
+    trace = rollout(policy, rows_for([[1, 1, 1], [1, 0, 1], [0, 0, 0]]), Prices(torch.ones(3)), [None])
     assert trace.choice.T.tolist() == [[1, 2, 0], [2, 0, -1], [-1, -1, -1]]
     assert trace.stops[0].at.tolist() == [3, 2, 0]
     assert trace.stops[0].reason.tolist() == ["nothing-left"] * 3
@@ -138,7 +139,7 @@ def test_without_a_rule_everything_available_is_asked(table_policy):
 
 def test_choices_follow_the_scores_of_the_present_state(table_policy):
     policy = table_policy([1, 1, 1], [1, 3, 2], by_known={(1,): [9, 0, 2], (0, 1): [0, 0, 0]})
-    trace = rollout(policy, rows_for([[1, 1, 1]]), torch.ones(3), [None])
+    trace = rollout(policy, rows_for([[1, 1, 1]]), Prices(torch.ones(3)), [None])
     assert trace.choice.flatten().tolist() == [1, 0, 2]
 
 
@@ -146,9 +147,9 @@ def test_one_walk_serves_many_rules_and_each_is_cut_as_if_alone(table_policy):
     policy = table_policy([1] * 4, [4, 3, 2, 1])
     rows = rows_for([[1, 1, 1, 1], [0, 1, 0, 1]])
     rules = [Penalty(lam) for lam in (0.5, 1.5, 2.5, 9)]
-    together = rollout(policy, rows, torch.ones(4), rules)
+    together = rollout(policy, rows, Prices(torch.ones(4)), rules)
     for rule, stop in zip(rules, together.stops, strict=True):
-        alone = rollout(policy, rows, torch.ones(4), [rule]).stops[0]
+        alone = rollout(policy, rows, Prices(torch.ones(4)), [rule]).stops[0]
         assert stop.at.tolist() == alone.at.tolist()
         assert stop.reason.tolist() == alone.reason.tolist()
 
@@ -156,9 +157,9 @@ def test_one_walk_serves_many_rules_and_each_is_cut_as_if_alone(table_policy):
 def test_batches_are_joined_into_one_trace(table_policy):
     policy = table_policy([1, 2, 3], [3, 2, 1])
     present = np.array([[1, 0, 0], [0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1]])
-    costs = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
-    whole = rollout(policy, rows_for(present), costs, [None])
-    parts = rollout(policy, rows_for(present), costs, [None], batch_size=2)
+    prices = Prices.tensor([1.0, 2.0, 3.0])
+    whole = rollout(policy, rows_for(present), prices, [None])
+    parts = rollout(policy, rows_for(present), prices, [None], batch_size=2)
     assert torch.equal(whole.choice, parts.choice)
     assert torch.equal(whole.spent, parts.spent)
     assert whole.stops[0].at.tolist() == parts.stops[0].at.tolist()
@@ -174,8 +175,7 @@ def test_a_budget_is_never_exceeded_and_nothing_affordable_is_left(table_policy,
     k = data.draw(st.floats(0, 12))
     policy = table_policy(costs, scores)
     rule = Budget(k)
-    prices = torch.tensor(costs, dtype=torch.float64)
-    trace = rollout(policy, rows_for([present]), prices, [rule], walked_by=rule)
+    trace = rollout(policy, rows_for([present]), Prices.tensor(costs), [rule], walked_by=rule)
     asked = trace.choice.flatten().tolist()
     asked = [g for g in asked if g >= 0]
     assert len(set(asked)) == len(asked)
@@ -214,8 +214,7 @@ class ByRow(Policy):
         return Rows(x, present, present)
 
     def roll(self, rule=None, present=None, **settings):
-        costs = torch.tensor(self.space.costs, dtype=torch.float64)
-        return rollout(self, self.rows(present), costs, [rule], walked_by=rule, **settings)
+        return rollout(self, self.rows(present), Prices.tensor(self.space.costs), [rule], walked_by=rule, **settings)
 
 
 def cut(trace, row, rule=0):
@@ -280,7 +279,7 @@ def test_rows_that_leave_change_nothing_up_to_each_stop(request, monkeypatch, fi
 
 def test_a_row_leaves_only_when_every_rule_has_stopped_it():
     policy = ByRow([[3.0, 2.0, 1.0]] * 4)
-    trace = rollout(policy, policy.rows(), torch.ones(3), [Penalty(2.5), Penalty(0.5), Penalty(1.5)])
+    trace = rollout(policy, policy.rows(), Prices(torch.ones(3)), [Penalty(2.5), Penalty(0.5), Penalty(1.5)])
     assert [stop.at.tolist() for stop in trace.stops] == [[1] * 4, [3] * 4, [2] * 4]
     assert [n for n, _ in policy.calls] == [4] * 4
 
@@ -297,14 +296,14 @@ def many_questions():
 
 def test_a_row_is_asked_the_same_alone_in_any_batch_and_in_float64():
     policy, exact, rows = many_questions()
-    costs = torch.ones(48, dtype=torch.float64)
-    expected = rollout(exact, rows.to("cpu", torch.float64), costs, [None]).choice
-    assert not torch.equal(rollout(policy, rows, costs, [None]).choice, expected)
+    prices = Prices(torch.ones(48, dtype=torch.float64))
+    expected = rollout(exact, rows.to("cpu", torch.float64), prices, [None]).choice
+    assert not torch.equal(rollout(policy, rows, prices, [None]).choice, expected)
     for batch_size in (7, 64, None):
-        trace = rollout(policy, rows, costs, [None], batch_size=batch_size, exact=exact)
+        trace = rollout(policy, rows, prices, [None], batch_size=batch_size, exact=exact)
         assert torch.equal(trace.choice, expected)
     for row in (0, 50, 119):
-        trace = rollout(policy, rows.take(slice(row, row + 1)), costs, [None], exact=exact)
+        trace = rollout(policy, rows.take(slice(row, row + 1)), prices, [None], exact=exact)
         n_asked = int(rows.available[row].sum())
         assert torch.equal(trace.choice[:, 0], expected[:n_asked, row])
 

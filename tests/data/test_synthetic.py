@@ -14,6 +14,7 @@ from scipy.stats import chisquare, norm
 from askwise import Budget, Session
 from askwise.core.belief import Belief
 from askwise.core.policy import Policy
+from askwise.core.prices import Prices
 from askwise.core.tasks import entropy as entropy_of_outputs
 from askwise.core.walk import walk
 from askwise.data.synthetic import DISTRIBUTIONS
@@ -43,6 +44,10 @@ def told(d, **values):
 def tells(d, group, **values):
     """The information that the distribution states for a group."""
     return d.information(*told(d, **values))[0, d.schema.space.names.index(group)].item()
+
+
+def all_cost_one(d):
+    return Prices.tensor([1.0] * d.schema.space.n_groups)
 
 
 def some_states(d, n_rows, seed, share=None):
@@ -203,7 +208,7 @@ def by_label(name, causes):
 def asked_states(d):
     """Six states along the greedy path, one after each number of questions up to five."""
     rows = d.schema.encode(d.sample(6, seed=3)[0]).to("cpu", torch.float64)
-    steps = walk(d.policy, rows, torch.ones(d.schema.space.n_groups, dtype=torch.float64), 6)
+    steps = walk(d.policy, rows, all_cost_one(d), 6)
     for row, step in enumerate(steps):
         yield rows.x[row : row + 1], d.policy.mask(step.known, rows.present)[row : row + 1]
 
@@ -319,8 +324,7 @@ def greedy_steps(d, n_rows, n_steps, column, first=None):
     """The walk of the exact greedy policy over sampled rows, and their labels."""
     frame, y = d.sample(n_rows, seed=8)
     rows = d.schema.encode(frame).to("cpu", torch.float64)
-    costs = torch.ones(d.schema.space.n_groups, dtype=torch.float64)
-    return list(walk(Favouring(d, column, first), rows, costs, n_steps)), y
+    return list(walk(Favouring(d, column, first), rows, all_cost_one(d), n_steps)), y
 
 
 # Accuracies of the exact greedy policy after so many questions, as another computation found them, from a number of
@@ -359,7 +363,7 @@ def test_a_greedy_policy_written_anew_chooses_what_the_exact_one_chooses(known, 
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     frame, _ = d.sample(8, seed=21)
     rows = d.schema.encode(frame).to("cpu", torch.float64)
-    steps = list(walk(d.policy, rows, torch.ones(d.schema.space.n_groups, dtype=torch.float64), 5))
+    steps = list(walk(d.policy, rows, all_cost_one(d), 5))
     for row, step in itertools.product(range(8), steps[1:]):
         mask = d.policy.mask(step.known, rows.present)[row].numpy()
         causes = cube_posterior(name, rows.x[row].numpy(), mask)

@@ -7,17 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import safetensors.torch
+import safetensors.numpy
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from askwise import AskwiseError, AverageCost, Budget, Confidence, EddiClassifier, MrmrClassifier, Penalty, load
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows, evenly
 from askwise.core.tasks import Classification, Regression
 from askwise.core.trace import rollout
-from askwise.evaluation import curves, frontier, metrics
+from askwise.evaluation import curves, frontier, metrics, thresholds
 from askwise.model import file as bundle
 
 
@@ -272,7 +273,7 @@ def test_where_penalties_are_spread_by_some_rows_what_they_spend_is_counted_on_a
     kept, rows, y = keeping
     model = copy.copy(kept)
     model.frontiers, model.spending = {}, {}
-    monkeypatch.setattr(curves, "MOST_LEVELS", 100)
+    monkeypatch.setattr(thresholds, "MOST_LEVELS", 100)
     frontier.keep_frontier(model, rows, y)
     table = model.spending[model.costs()]
     assert len(table) < len(kept.spending[model.costs()])
@@ -293,9 +294,9 @@ def test_a_penalty_of_nothing_goes_on_where_nothing_is_gained(table_policy):
     """Each row asks group 0, worth 2, then what is worth nothing; the second row has one group less."""
     present = torch.tensor([[True, True, True], [True, False, True]])
     rows, rules = Rows(torch.zeros(2, 3), present, present), [None, Penalty(0.0)]
-    trace = rollout(table_policy([1, 1, 1], [2.0, 0.0, -1.0]), rows, torch.ones(3), rules)
-    penalties = curves._grid(trace.best.numpy(), trace.spent.numpy(), 20)
-    stops = np.array(list(frontier._stops(trace, penalties)))
+    trace = rollout(table_policy([1, 1, 1], [2.0, 0.0, -1.0]), rows, Prices(torch.ones(3)), rules)
+    penalties = thresholds.thresholds(trace.best.numpy(), trace.spent.numpy(), 20)
+    stops = np.array(list(Penalty.steps_of_many(trace.best.numpy(), penalties)))
     assert penalties[-1] == 0
     assert stops[:, -1].tolist() == trace.stops[1].at.tolist() == [3, 2]
     assert stops[:, 0].tolist() == [0, 0]
@@ -363,8 +364,8 @@ def test_a_bundle_from_before_there_was_a_spending_table_still_knows_average_cos
     clinic.save(tmp_path / "new")
     contents = bundle.read(tmp_path / "new")
     text = json.dumps({name: part for name, part in contents.header.items() if name != "spending"})
-    metadata = {bundle.HEADER: text, bundle.DIGEST: bundle._digest(text, contents.weights)}
-    (tmp_path / "old").write_bytes(safetensors.torch.save(contents.weights, metadata=metadata))
+    metadata = {bundle.HEADER: text, bundle.DIGEST: bundle._digest(text, safetensors.numpy.save(contents.weights))}
+    (tmp_path / "old").write_bytes(safetensors.numpy.save(contents.weights, metadata=metadata))
     model = load(tmp_path / "old").model_
     assert model.spending == {}
     for k in (5.0, 11.3, 30.0):

@@ -39,8 +39,8 @@ def make_policy(task):
     return policy
 
 
-def states(objective, rows):
-    return objective._episodes(rows, torch.tensor(0.0))
+def selections(objective, rows):
+    return objective.experience(rows, torch.tensor(0.0))
 
 
 def gradients(policy, loss):
@@ -49,12 +49,12 @@ def gradients(policy, loss):
     return {name: p.grad.clone() for name, p in policy.named_parameters()}
 
 
-def plain_loop(policy, task, rows, known, temperature):
+def plain_loop(policy, task, rows, states, temperature):
     """The published loop, row after row and state after state, without noise; then nothing and the random sets."""
     losses = []
     for r in range(len(rows)):
         row = rows.take(slice(r, r + 1))
-        for before in known[:-1, r : r + 1]:
+        for before in states.before[:, r : r + 1]:
             is_open = (row.available & ~before)[0]
             if is_open.any():
                 scores = policy(row.x, policy.mask(before, row.present)).scores[0] / task.unit
@@ -62,7 +62,7 @@ def plain_loop(policy, task, rows, known, temperature):
                 of_column = torch.stack([*weights[[0, 1, 1, 2, 3]], torch.tensor(0.0)])
                 mask = policy.mask(before, row.present) + of_column * row.present
                 losses.append(task.training_loss(policy(row.x, mask).outputs, row.y) / task.unit)
-        for hard in (known[0, r : r + 1], known[-1, r : r + 1]):
+        for hard in (torch.zeros_like(row.available), states.random[r : r + 1]):
             outputs = policy(row.x, policy.mask(hard, row.present)).outputs
             losses.append(task.training_loss(outputs, row.y) / task.unit)
     return torch.cat(losses).mean()
@@ -74,9 +74,9 @@ def test_the_flat_update_is_the_gradient_of_the_plain_loop(kind, monkeypatch):
     task = TASKS[kind]
     policy, rows = make_policy(task), make_rows(task)
     objective = SoftSelection(policy, task, n_steps=4, temperature=0.7)
-    known, choice, asked = states(objective, rows)
-    flat = objective._loss(rows, torch.ones(len(rows)), known, choice, asked)
-    plain = plain_loop(policy, task, rows, known, 0.7)
+    states = selections(objective, rows)
+    flat = objective.loss(rows, torch.ones(len(rows)), states)
+    plain = plain_loop(policy, task, rows, states, 0.7)
     assert flat.item() == pytest.approx(plain.item(), rel=1e-5)
     ours, theirs = gradients(policy, flat), gradients(policy, plain)
     for name in ours:
@@ -89,9 +89,10 @@ def test_a_soft_selection_is_shared_among_the_open_groups(temperature):
     task = TASKS["classification"]
     policy, rows = make_policy(task), make_rows(task, n=200)
     objective = SoftSelection(policy, task, 4, temperature)
-    known, _, asked = states(objective, rows)
-    soft = objective._selected(rows, known[:-1], asked)
-    is_open = rows.available & ~known[:-1]
+    states = selections(objective, rows)
+    before, asked = states.before, states.can_ask
+    soft = objective._selected(rows, before, asked)
+    is_open = rows.available & ~before
     assert torch.equal(asked, is_open.any(2))
     assert not asked.all()
     assert torch.equal(soft.sum(2).round(decimals=5), asked.float())
@@ -114,12 +115,18 @@ def test_episodes_ask_groups_drawn_by_the_softmax_of_the_logits(kind):
     task = TASKS[kind]
     policy, row = make_policy(task), make_rows(task, n=1)
     rows = row.take(torch.zeros(4000, dtype=torch.int64))
-    known, choice, asked = states(SoftSelection(policy, task, 2, 1.0), rows)
+    objective = SoftSelection(policy, task, 2, 1.0)
+    torch.manual_seed(0)
+    walk = objective.walked(rows, change=objective._drawn)
+    torch.manual_seed(0)
+    states = selections(objective, rows)
+    known, choice = walk.known, walk.choice
+    assert torch.equal(states.before, known[:-1])
     logits = policy.logits(row.x, policy.mask(torch.zeros(1, 4, dtype=torch.bool), row.present))[0]
     share = choice[0].bincount(minlength=4) / 4000
     assert torch.allclose(share, logits.softmax(0), atol=0.04)
     assert share.max() < 0.95
-    assert asked.all()
+    assert states.can_ask.all()
     assert torch.equal(known[1], torch.nn.functional.one_hot(choice[0], 4).bool())
     assert not known[1].gather(1, choice[1][:, None]).any()
 

@@ -8,6 +8,7 @@ import torch
 from askwise import AskwiseError, Budget, Confidence, CwcfClassifier
 from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification
 from askwise.methods.cwcf import CwcfObjective, class_errors
@@ -73,7 +74,7 @@ def objective(rule=None, costs=(1.0, 1.0)):
     space = FeatureSpace(tuple("abc"[: len(costs)]), costs, places, places)
     task = Classification((0, 1))
     policy = CwcfClassifier(hidden=4).build(space, task)
-    return CwcfObjective(policy, task, torch.tensor(costs, dtype=torch.float64), 2, rule, 4, 4)
+    return CwcfObjective(policy, task, Prices.tensor(costs), 2, rule, 4, 4)
 
 
 def goals(rule, scores):
@@ -82,7 +83,7 @@ def goals(rule, scores):
     classes = torch.tensor([[-0.8, -1], [-0.4, -1], [-0.1, -1], [0, 0]])
     belief = Belief(classes[:, None], torch.tensor(scores)[:, None])
     present = torch.ones(1, 2, dtype=torch.bool)
-    states = States.of(Rows(torch.zeros(1, 2), present, present), torch.tensor([[0, 1]]), q.costs, 2, rule)
+    states = States.of(Rows(torch.zeros(1, 2), present, present), torch.tensor([[0, 1]]), q.prices, 2, rule)
     return q._goal(states, belief, belief)[:, 0].tolist()
 
 
@@ -97,7 +98,7 @@ def test_an_episode_counts_only_as_far_as_the_policy_would_still_follow_it():
     """Asking a again is no choice in the second state; were b worth less than c, c's value would count."""
     q = objective(Budget(2), costs=(1.0, 1.0, 1.0))
     present = torch.ones(1, 3, dtype=torch.bool)
-    states = States.of(Rows(torch.zeros(1, 3), present, present), torch.tensor([[0, 1, 2]]), q.costs, 2, Budget(2))
+    states = States.of(Rows(torch.zeros(1, 3), present, present), torch.tensor([[0, 1, 2]]), q.prices, 2, Budget(2))
     classes = torch.full((4, 1, 2), -0.5)
     for of_b, expected in ((-0.2, -0.5), (-0.4, -0.3)):
         scores = torch.tensor([[-0.3, -0.5, -0.5], [0.0, of_b, -0.3], [0.0] * 3, [0.0] * 3])[:, None]

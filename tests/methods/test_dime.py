@@ -12,16 +12,17 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from torch import nn
 
-from askwise import AskwiseError, Budget, Confidence, DimeClassifier, DimeRegressor, Penalty
+from askwise import AskwiseError, Budget, Confidence, DimeClassifier, DimeRegressor, Penalty, load
 from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification, Regression, entropy
 from askwise.methods.dime.objectives import JointObjective
-from askwise.methods.registry import load
 from askwise.networks.dropout import Dropout
 from askwise.networks.mlp import Mlp
+from askwise.training.episode import Episode
 from askwise.training.loop import Training
 from askwise.training.objectives import losses_as_used
 from askwise.training.schedule import dropout_for
@@ -29,6 +30,7 @@ from askwise.training.schedule import dropout_for
 TASKS = {"classification": Classification((0, 1, 2)), "regression": Regression(5.0, 4.0)}
 # Five columns in four groups, one of them a panel of two; a sixth column is free.
 SPACE = FeatureSpace(("a", "panel", "b", "c"), (1.0, 3.0, 0.5, 1.0), (0, 1, 1, 2, 3, -1), (0, 1, 2, 3, 4, 5))
+PRICES = Prices.tensor(SPACE.costs, torch.float32)
 
 
 def make_rows(task, n=7, seed=0):
@@ -86,14 +88,15 @@ def plain_loop(policy, task, rows, choices, starts):
 def test_the_flat_update_is_the_gradient_of_the_plain_loop(kind, share_trunk):
     task = TASKS[kind]
     policy, rows = make_policy(task, share_trunk=share_trunk), make_rows(task)
-    objective = JointObjective(policy, task, torch.tensor(SPACE.costs), n_steps=4, epsilon=0.5)
+    objective = JointObjective(policy, task, PRICES, n_steps=4, epsilon=0.5)
     torch.manual_seed(1)
     flat = next(objective.losses(rows, torch.ones(len(rows)), torch.tensor(0.0)))
     torch.manual_seed(1)
-    known, choice, asked, _ = objective._states(rows, torch.tensor(0.5))
-    episodes = [[choice[t, r].item() for t in range(4) if asked[t, r]] for r in range(len(rows))]
-    extra = [[choice[4, r].item()] if asked[4, r] else [] for r in range(len(rows))]
-    plain = plain_loop(policy, task, rows, [episodes, extra], [torch.zeros_like(known[0]), known[5]])
+    episode = objective.experience(rows, torch.tensor(0.0))
+    known, choice, taken = episode.known, episode.choice, episode.taken
+    walks = [[choice[t, r].item() for t in range(4) if taken[t, r]] for r in range(len(rows))]
+    extra = [[choice[4, r].item()] if taken[4, r] else [] for r in range(len(rows))]
+    plain = plain_loop(policy, task, rows, [walks, extra], [torch.zeros_like(known[0]), known[5]])
     assert flat.item() == pytest.approx(plain.item(), rel=1e-5)
     ours, theirs = gradients(policy, flat), gradients(policy, plain)
     for name in ours:
@@ -105,21 +108,26 @@ def test_the_flat_update_is_the_gradient_of_the_plain_loop(kind, share_trunk):
 
 def make_objective(task, learn_from, n_steps=4, **given):
     policy = make_policy(task)
-    return JointObjective(policy, task, torch.tensor(SPACE.costs), n_steps, epsilon=0.5, learn_from=learn_from, **given)
+    return JointObjective(policy, task, PRICES, n_steps, epsilon=0.5, learn_from=learn_from, **given)
 
 
 def episodes_of(objective, rows, seed=0):
     """A walk of each row, and the part of it that is learnt from."""
     torch.manual_seed(seed)
-    walk = objective._walk(rows, epsilon=torch.tensor(0.5))
-    return walk, objective._part(*walk)
+    walk = objective.walked(rows, epsilon=torch.tensor(0.5))
+    torch.manual_seed(seed)
+    learnt = objective.experience(rows, torch.tensor(0.0))
+    n = learnt.lengths[0]
+    tensors = learnt.known[:n], learnt.choice[: n - 1], learnt.taken[: n - 1], learnt.repeated[:n]
+    return walk, Episode(*tensors, (n,), learnt.most_known[:1])
 
 
 @pytest.mark.parametrize("learn_from", [1, 2, 3])
 def test_a_part_of_an_episode_is_steps_of_it_in_a_row(learn_from):
     task = TASKS["classification"]
     rows = make_rows(task, n=40)
-    (known, choice, asked), (sets, chosen, counted, new) = episodes_of(make_objective(task, learn_from), rows)
+    walk, part = episodes_of(make_objective(task, learn_from), rows)
+    known, sets = walk.known, part.known
     assert sets.shape == (learn_from + 1, 40, 4)
     starts = set()
     for r in range(40):
@@ -131,11 +139,11 @@ def test_a_part_of_an_episode_is_steps_of_it_in_a_row(learn_from):
         for t in range(learn_from):
             steps = [(s + t) % 5 for s in fits]
             # From the last set of an episode to its first is no step, and yet leads to another set.
-            assert counted[t, r].item() in [s < 4 and asked[s, r].item() for s in steps]
-            if counted[t, r]:
-                assert new[t, r]
-                assert torch.equal(sets[t + 1, r], sets[t, r] | torch.eye(4, dtype=torch.bool)[chosen[t, r]])
-                assert chosen[t, r] in [choice[s, r] for s in steps if s < 4]
+            assert part.taken[t, r].item() in [s < 4 and walk.taken[s, r].item() for s in steps]
+            if part.taken[t, r]:
+                assert not part.repeated[t + 1, r]
+                assert torch.equal(sets[t + 1, r], sets[t, r] | torch.eye(4, dtype=torch.bool)[part.choice[t, r]])
+                assert part.choice[t, r] in [walk.choice[s, r] for s in steps if s < 4]
     assert starts == set(range(5))
 
 
@@ -144,21 +152,23 @@ def test_all_steps_are_learnt_from_unless_fewer_are_wanted():
     rows = make_rows(task)
     for learn_from in (None, 4, 9):
         walk, part = episodes_of(make_objective(task, learn_from), rows)
-        assert all(torch.equal(mine, theirs) for mine, theirs in zip(part, [*walk, walk[2]], strict=True))
+        for name in ("known", "choice", "taken", "repeated"):
+            assert torch.equal(getattr(part, name), getattr(walk, name)), name
+        assert torch.equal(part.repeated[1:], ~walk.taken)
 
 
 def test_every_state_and_step_is_learnt_from_equally_often():
     task = TASKS["classification"]
     rows = make_rows(task).take(torch.zeros(6000, dtype=torch.int64))
     objective = make_objective(task, 2)
-    _, (sets, _, counted, _) = episodes_of(objective, rows)
-    sizes = sets.sum(2)
+    _, part = episodes_of(objective, rows)
+    sizes = part.known.sum(2)
     for size in range(5):
         assert float((sizes == size).float().mean()) == pytest.approx(1 / 5, abs=0.02)
-    from_size = sizes[:-1][counted]
+    from_size = sizes[:-1][part.taken]
     for size in range(4):
         assert float((from_size == size).float().mean()) == pytest.approx(1 / 4, abs=0.02)
-    assert float(counted.float().mean()) == pytest.approx(4 / 5, abs=0.02)
+    assert float(part.taken.float().mean()) == pytest.approx(4 / 5, abs=0.02)
 
 
 def test_the_loss_of_parts_is_on_average_that_of_whole_episodes():
@@ -170,13 +180,13 @@ def test_the_loss_of_parts_is_on_average_that_of_whole_episodes():
         # Without the random set beside each episode, which counts for more the fewer steps there are.
         objective.epsilon = 0.0
         torch.manual_seed(0)
-        states = [objective._states(rows, torch.tensor(0.0)) for _ in range(5)]
-        known, asked = (torch.cat([s[i] for s in states], 1) for i in (0, 2))
+        episodes = [objective.experience(rows, torch.tensor(0.0)) for _ in range(5)]
+        known, taken = (torch.cat([getattr(e, name) for e in episodes], 1) for name in ("known", "taken"))
         n = known.shape[0] - 2
         mask = objective.policy.mask(known[:n], rows.present.repeat(5, 1)).flatten(0, 1)
         outputs = objective.policy(rows.x.repeat(5 * n, 1), mask).outputs
         found[learn_from] = task.loss(outputs, rows.y.repeat(5 * n)).mean().item()
-        assert asked.any()
+        assert taken.any()
     assert found[2] == pytest.approx(found[None], rel=0.05)
 
 
@@ -188,13 +198,13 @@ def test_learn_from_takes_a_whole_number_above_zero(iris, fast):
 def test_without_exploration_the_episode_asks_the_best_open_group_per_cost():
     task = TASKS["classification"]
     policy, rows = make_policy(task), make_rows(task)
-    objective = JointObjective(policy, task, torch.tensor(SPACE.costs), n_steps=4, epsilon=0.0)
-    known, choice, asked, _ = objective._states(rows, torch.tensor(0.0))
+    episode = JointObjective(policy, task, PRICES, n_steps=4, epsilon=0.0).experience(rows, torch.tensor(0.0))
+    known, choice, taken = episode.known, episode.choice, episode.taken
     for t in range(4):
         scores = policy(rows.x, policy.mask(known[t], rows.present)).scores / torch.tensor(SPACE.costs)
         best = scores.masked_fill(known[t] | ~rows.available, -1).argmax(1)
-        assert torch.equal(choice[t][asked[t]], best[asked[t]])
-        assert torch.equal(asked[t], (rows.available & ~known[t]).any(1))
+        assert torch.equal(choice[t][taken[t]], best[taken[t]])
+        assert torch.equal(taken[t], (rows.available & ~known[t]).any(1))
 
 
 def test_unavailable_groups_are_never_asked_or_revealed_in_training():
@@ -202,12 +212,11 @@ def test_unavailable_groups_are_never_asked_or_revealed_in_training():
     policy, rows = make_policy(task), make_rows(task, n=200)
     masks = []
     policy.register_forward_pre_hook(lambda _, args: masks.append(args[1]))
-    objective = JointObjective(policy, task, torch.tensor(SPACE.costs), n_steps=4, epsilon=1.0)
-    known, choice, asked, _ = objective._states(rows, torch.tensor(1.0))
-    assert not (known & ~rows.available).any()
-    can = rows.available.expand(5, -1, -1).gather(2, choice[..., None])[..., 0]
-    assert can[asked].all()
-    assert torch.equal(asked[:4].sum(0), rows.available.sum(1))
+    episode = JointObjective(policy, task, PRICES, n_steps=4, epsilon=1.0).experience(rows, torch.tensor(0.0))
+    assert not (episode.known & ~rows.available).any()
+    can = rows.available.expand(5, -1, -1).gather(2, episode.choice[..., None])[..., 0]
+    assert can[episode.taken].all()
+    assert torch.equal(episode.taken[:4].sum(0), rows.available.sum(1))
     assert all(not (m & ~rows.present).any() for m in masks)
 
 
@@ -218,7 +227,7 @@ def test_a_free_column_is_revealed_in_every_state_where_it_is_present():
     policy.register_forward_pre_hook(lambda _, args: masks.append(args[1]))
     flat = policy.networks.first
     policy.networks.first = lambda x, mask: masks.append(mask) or flat(x, mask)
-    objective = JointObjective(policy, task, torch.tensor(SPACE.costs), n_steps=2, epsilon=0.5)
+    objective = JointObjective(policy, task, PRICES, n_steps=2, epsilon=0.5)
     next(objective.losses(rows, torch.ones(50), torch.tensor(0.0)))
     # Two steps, then the flat pass.
     assert len(masks) == 3
@@ -229,11 +238,9 @@ def test_a_free_column_is_revealed_in_every_state_where_it_is_present():
 def test_an_episode_has_no_group_twice_and_starts_from_nothing():
     task = TASKS["classification"]
     policy, rows = make_policy(task), make_rows(task, n=100)
-    known, _, asked, _ = JointObjective(policy, task, torch.tensor(SPACE.costs), 4, 0.7)._states(
-        rows, torch.tensor(0.7)
-    )
-    assert not known[0].any()
-    assert torch.equal(known[1:5].sum(2), asked[:4].cumsum(0))
+    episode = JointObjective(policy, task, PRICES, 4, 0.7).experience(rows, torch.tensor(0.0))
+    assert not episode.known[0].any()
+    assert torch.equal(episode.known[1:5].sum(2), episode.taken[:4].cumsum(0))
 
 
 @pytest.mark.parametrize("share_trunk", [False, True])
@@ -252,7 +259,7 @@ def test_the_value_loss_does_not_reach_the_predictor(kind, share_trunk):
 def test_padded_rows_carry_no_gradient():
     task = TASKS["classification"]
     policy, rows = make_policy(task), make_rows(task)
-    objective = JointObjective(policy, task, torch.tensor(SPACE.costs), n_steps=4, epsilon=0.0)
+    objective = JointObjective(policy, task, PRICES, n_steps=4, epsilon=0.0)
     weight = torch.tensor([1.0] * 5 + [0.0] * 2)
     found = []
     for y in (rows.y, torch.where(weight > 0, rows.y, (rows.y + 1) % 3)):
@@ -268,7 +275,7 @@ def test_exploration_is_annealed_to_nothing():
     losses = []
     for epsilon, progress in ((1.0, 1.0), (0.0, 0.0), (1.0, 0.0)):
         torch.manual_seed(0)
-        objective = JointObjective(policy, task, torch.tensor(SPACE.costs), 3, epsilon)
+        objective = JointObjective(policy, task, PRICES, 3, epsilon)
         losses.append(next(objective.losses(rows, torch.ones(100), torch.tensor(progress))).item())
     assert losses[0] == losses[1] != losses[2]
 
@@ -278,7 +285,7 @@ def test_validation_is_the_mean_loss_along_the_greedy_trajectory(flowers, iris):
     model = flowers.model_
     rows = model.schema.encode(pd.DataFrame(X))
     rows = Rows(rows.x, rows.present, rows.available, model.task.encode(y))
-    objective = JointObjective(model.policy, model.task, torch.ones(4), n_steps=4, epsilon=0.0)
+    objective = JointObjective(model.policy, model.task, Prices.tensor([1.0] * 4, torch.float32), 4, epsilon=0.0)
     with torch.no_grad():
         found = objective.validate(rows).item()
     per_budget = [-np.log(flowers.predict_proba(X, stop=Budget(k))[np.arange(len(y)), y]).mean() for k in range(5)]
@@ -754,10 +761,10 @@ def test_the_best_epoch_is_chosen_by_loss_over_money_not_over_steps():
             wanted = torch.tensor([[100.0, 0.1], [0.1, 100.0]])[self.first].expand(len(x), 2)
             return Belief(outputs, wanted if scores else None)
 
-    costs = torch.tensor(space.costs)
-    dear_first, cheap_first = (JointObjective(Fixed(f), task, costs, 2, 0.0).validate(rows) for f in (0, 1))
+    prices, same = (Prices.tensor(costs, torch.float32) for costs in (space.costs, (1.0, 1.0)))
+    dear_first, cheap_first = (JointObjective(Fixed(f), task, prices, 2, 0.0).validate(rows) for f in (0, 1))
     horizon = 5.5 * 3
     assert float(dear_first) == pytest.approx((100 * 10 + 16 * 1) / (horizon * task.unit))
     assert float(cheap_first) == pytest.approx((100 * 1 + 25 * 10) / (horizon * task.unit))
-    equal = JointObjective(Fixed(0), task, torch.ones(2), 2, 0.0).validate(rows)
+    equal = JointObjective(Fixed(0), task, same, 2, 0.0).validate(rows)
     assert float(equal) == pytest.approx((100 + 16 + 0) / (3 * task.unit))

@@ -219,7 +219,8 @@ def test_a_sketch_is_read_before_the_patches():
 def test_imputation_leaves_the_features_as_they_are(model, new):
     space, rows = model.model_.schema.space, model.encode(new[0])
     policy = HardAttentionImageClassifier(hidden=8).build(space, Classification((0, 1, 2)))
-    Imputing(policy).errors(rows).mean().backward()
+    errors, _ = Imputing(policy).errors(rows)
+    errors.mean().backward()
     parts = policy.networks.predictor_parts
     assert len(parts) == 3
     assert all(p.grad is None for part in parts for p in part.parameters())

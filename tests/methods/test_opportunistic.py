@@ -8,6 +8,7 @@ import torch
 from askwise import AskwiseError, Budget, OpportunisticClassifier
 from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification
 from askwise.methods.opportunistic import DISCOUNT, OpportunisticObjective
@@ -49,12 +50,12 @@ def test_values_are_never_below_0(model):
 
 def test_an_answer_earns_how_much_it_changes_the_prediction_per_cost():
     """A network that values each question at what it earned, discounted, has no error left."""
-    costs = torch.tensor([1.0, 3.0], dtype=torch.float64)
+    prices = Prices.tensor([1.0, 3.0])
     space, task = FeatureSpace(("a", "b"), (1.0, 3.0), (0, 1), (0, 1)), Classification((0, 1))
-    q = OpportunisticObjective(OpportunisticClassifier(hidden=4).build(space, task), task, costs, 2, None, 4, 4)
+    q = OpportunisticObjective(OpportunisticClassifier(hidden=4).build(space, task), task, prices, 2, None, 4, 4)
     present = torch.ones(1, 2, dtype=torch.bool)
     rows = Rows(torch.zeros(1, 2), present, present, torch.zeros(1, dtype=torch.int64))
-    states = States.of(rows, torch.tensor([[0, 1]]), costs, 2, None)
+    states = States.of(rows, torch.tensor([[0, 1]]), prices, 2, None)
     probability = torch.tensor([[0.5, 0.5], [0.8, 0.2], [0.1, 0.9], [0.5, 0.5]])[:, None]
     # |0.8 - 0.5| + |0.2 - 0.5| at half the mean cost, |0.1 - 0.8| + |0.9 - 0.2| at 1.5 times.
     second = 1.4 / 1.5

@@ -16,7 +16,7 @@ from torch import nn
 
 import askwise
 from askwise import AskwiseError, DimeClassifier, DimeImageClassifier, sketch
-from askwise.core.step import price
+from askwise.core.step import value_per_cost
 from askwise.data.tables.column import WIDEST
 from askwise.data.tables.schema import Schema
 from pictures import FAST_IMAGES, make_images
@@ -44,7 +44,8 @@ def by_torch(model, x, mask, costs):
     """Prediction and values as sessions and evaluation get them, in float64."""
     with torch.no_grad():
         belief = model.running_policy(x.double(), mask)
-        return model.task.decode(belief.outputs), price(model.policy, belief.scores, costs.double()).numpy()
+        values = value_per_cost(belief.scores, costs.double(), model.policy.is_information)
+        return model.task.decode(belief.outputs), values.numpy()
 
 
 def assert_same(model, session, x, mask, costs):

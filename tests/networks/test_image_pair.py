@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from askwise import DimeImageClassifier, TimmBackbone
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification
 from askwise.data.images.patches import PatchLayout, PatchSpace
@@ -19,6 +20,7 @@ from askwise.networks.backbones import TokenBackbone
 from askwise.networks.build_backbone import build_backbone
 from askwise.networks.image_pair import DroppingTrunk, MapValues, PredictorHead, Trunk
 from askwise.networks.pixels import Pixels
+from askwise.training.episode import Episode
 
 VIT = TimmBackbone("vit_tiny_patch16_224", options={"depth": 2})
 BACKBONES = {
@@ -71,7 +73,7 @@ def masks(layout, n=3, share=0.5, seed=0):
 
 def run(networks, x, mask, scores=True, most=None):
     with torch.no_grad():
-        return networks(x, mask, scores) if most is None else networks.counted(x, mask, scores, most)
+        return networks(x, mask, scores) if most is None else networks.forward_counted(x, mask, scores, most)
 
 
 # What they see
@@ -232,8 +234,10 @@ def test_the_backbone_runs_once_for_both_heads(name):
     seen = calls_of(policy.networks.trunk.backbone)
     policy(x, mask)
     assert seen == [12]
-    policy.learning(x, mask, torch.zeros(12, dtype=torch.int64), 1, [(12, 24)])
-    assert seen == [12, 12]
+    present = torch.ones_like(mask)
+    policy.forward_episode(Rows(x, present, present), Episode.random_step(present))
+    # Both states of a step at once.
+    assert seen == [12, 24]
     del seen[:]
     learn_once(policy, task, x)
     # One for each step of the walk, then one over the five sets to learn from.
@@ -242,7 +246,8 @@ def test_the_backbone_runs_once_for_both_heads(name):
 
 def learn_once(policy, task, x):
     """The losses of a joint update of 24 patches, and of a sketch where there is one."""
-    objective = JointObjective(policy, task, torch.ones(24), n_steps=3, epsilon=0.1, learn_from=2)
+    prices = Prices.tensor(policy.space.costs, torch.float32)
+    objective = JointObjective(policy, task, prices, n_steps=3, epsilon=0.1, learn_from=2)
     present = torch.ones(len(x), len(policy.space.group_of_column), dtype=torch.bool)
     rows = Rows(x, present, present[:, :24], torch.zeros(len(x), dtype=torch.int64))
     return list(objective.losses(rows, torch.ones(len(x)), torch.tensor(0.0)))
@@ -287,9 +292,10 @@ def test_a_sketch_that_was_looked_at_before_changes_no_belief(how):
         tracker.reveal(torch.full((len(here),), 5 * step), torch.ones(len(here), dtype=torch.bool))
         here = here[::2]
         tracker.keep(torch.arange(len(here)) * 2)
-    twice, masks = x.repeat(2, 1), torch.cat([policy.mask(known, present), policy.mask(~known, present)])
-    found, _ = policy.learning(twice, masks, torch.zeros(24, dtype=torch.int64), 2, [(24, 24)])
-    assert torch.allclose(found.outputs, policy(twice, masks).outputs, atol=1e-6)
+    episode = Episode.random_step(rows.available)
+    found, _ = policy.forward_episode(rows, episode)
+    masks = policy.mask(episode.known, present).flatten(0, 1)
+    assert torch.allclose(found.outputs, policy(x.repeat(2, 1), masks).outputs, atol=1e-6)
 
 
 def test_scores_that_nobody_asks_for_are_not_computed():
@@ -391,7 +397,7 @@ def test_a_walk_that_drops_never_looks_at_more_than_was_asked():
     settings = {"backbone": "small-vit", "patch": 4, "hidden": 16, "layers": 1, "drop_unknown": True}
     policy = DimeImageClassifier(**settings).build(space, task)
     lengths = lengths_in(policy.networks)
-    objective = JointObjective(policy, task, torch.ones(24), n_steps=3, epsilon=0.1)
+    objective = JointObjective(policy, task, Prices.tensor(space.costs, torch.float32), n_steps=3, epsilon=0.1)
     present = torch.ones(6, 24, dtype=torch.bool)
     rows = Rows(entries(SMALL, n=6), present, present, torch.zeros(6, dtype=torch.int64))
     list(objective.losses(rows, torch.ones(6), torch.tensor(0.0)))

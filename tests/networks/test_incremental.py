@@ -6,6 +6,7 @@ from torch import nn
 
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Tracker
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification, Regression
 from askwise.core.walk import walk
@@ -13,6 +14,7 @@ from askwise.methods.dime.policy import DimePolicy
 from askwise.networks.incremental import FirstLayerTracker, GroupInputs
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import SeparateNetworks, SharedNetworks
+from askwise.training.episode import Episode
 
 CLASSES = Classification(("x", "y", "z"))
 
@@ -69,8 +71,8 @@ def assert_same_along_a_walk(policy, rows, tolerance, epsilon=0.3):
     """Both trackers are led along one walk, partly random, until nothing is left; rows are left behind."""
     ours, theirs = policy.track(rows), Tracker(policy, rows)
     assert type(ours) is FirstLayerTracker
-    costs = torch.ones(policy.space.n_groups, dtype=rows.x.dtype)
-    steps = list(walk(policy, rows, costs, policy.space.n_groups + 1, epsilon=torch.tensor(epsilon)))
+    prices = Prices.tensor(policy.space.costs, rows.x.dtype)
+    steps = list(walk(policy, rows, prices, policy.space.n_groups + 1, epsilon=torch.tensor(epsilon)))
     here = torch.arange(len(rows))
     for t, step in enumerate(steps):
         if t % 4 == 2:
@@ -203,10 +205,11 @@ def test_modules_of_ones_own_are_run_as_they_are(kinds):
     assert type(tracker) is Tracker
     assert_same(tracker.belief(nothing), policy(rows.x, policy.mask(nothing, rows.present)), 1e-7)
     # What is learnt from is what is used, too.
-    belief, _ = policy.learning(
-        rows.x, policy.mask(nothing, rows.present), torch.zeros(len(rows), dtype=torch.int64), 1, []
-    )
-    assert_same((belief.outputs,), (tracker.belief(nothing).outputs,), 1e-7)
+    episode = Episode.of_steps(walk(policy, rows, Prices.tensor(space.costs), 2))
+    belief, _ = policy.forward_episode(rows, episode)
+    used = torch.cat([tracker.belief(known).outputs for known in episode.known])
+    assert torch.equal(episode.known[0], nothing)
+    assert_same((belief.outputs,), (used,), 1e-7)
 
 
 class DoubledTrunk(MlpTrunk):

@@ -5,12 +5,15 @@ import torch
 
 from askwise import AskwiseError, DimeClassifier
 from askwise.core.features import FeatureSpace
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification
+from askwise.core.walk import walk
 from askwise.methods.dime.policy import DimePolicy
-from askwise.networks.pair import silent
-from askwise.networks.pair_policy import PairTracker
+from askwise.networks.pair import zeroed_outputs
+from askwise.networks.pair_policy import CountingTracker
 from askwise.networks.prior_pair import PriorNetworks
+from askwise.training.episode import Episode
 
 # Two groups to ask and a free column of two entries, in the middle.
 SPACE = FeatureSpace(("a", "b"), (1.0, 1.0), (0, -1, 1), (0, 1, 1, 2))
@@ -45,7 +48,7 @@ def test_both_networks_see_free_columns_only_through_their_own():
     other[:, 1:3] += 1
     assert not torch.equal(networks(X, MASK)[0], networks(other, MASK)[0])
     assert not torch.equal(networks(X, MASK)[1], networks(other, MASK)[1])
-    with silent(networks.prior):
+    with zeroed_outputs(networks.prior):
         assert torch.equal(networks(X, MASK)[0], networks(other, MASK)[0])
         assert torch.equal(networks(X, MASK)[1], networks(other, MASK)[1])
     assert not torch.equal(networks(X, MASK)[1], networks(other, MASK)[1])
@@ -65,14 +68,17 @@ def make_policy():
 
 def test_free_columns_looked_at_once_for_all_states_of_a_row_give_what_they_give_at_each():
     policy = make_policy()
-    known = torch.tensor([[False, False], [True, False], [True, True]]).repeat_interleave(len(X), 0)
-    x, mask = X.repeat(3, 1), policy.mask(known, MASK.repeat(3, 1).fill_(True))
-    group = torch.arange(len(x)) % 2
-    belief, used = policy.learning(x, mask, group, 3, [(len(x), 2)])
-    plain = policy(x, mask)
+    present = torch.ones_like(MASK)
+    rows = Rows(X, present, SPACE.available(present))
+    episode = Episode.of_steps(walk(policy, rows, Prices.tensor(SPACE.costs), 2, epsilon=torch.tensor(1.0)))
+    assert episode.known.sum(2).tolist() == [[0] * 6, [1] * 6, [2] * 6]
+    belief, outputs_eval = policy.forward_episode(rows, episode)
+    plain = policy(X.repeat(3, 1), policy.mask(episode.known, present).flatten(0, 1))
     assert torch.allclose(belief.outputs, plain.outputs, atol=1e-6)
-    assert torch.allclose(used, plain.outputs, atol=1e-6)
-    assert torch.allclose(belief.scores, plain.scores.gather(1, group[:, None]), atol=1e-6)
+    assert torch.allclose(outputs_eval, plain.outputs, atol=1e-6)
+    asked = episode.choice_of_states().flatten()[:, None]
+    assert len(asked.unique()) == 2
+    assert torch.allclose(belief.scores, plain.scores.gather(1, asked), atol=1e-6)
 
 
 def test_free_columns_looked_at_once_for_a_walk_give_what_they_give_at_each_step():
@@ -80,7 +86,7 @@ def test_free_columns_looked_at_once_for_a_walk_give_what_they_give_at_each_step
     present = torch.ones_like(MASK)
     rows = Rows(X, present, SPACE.available(present))
     tracker = policy.track(rows)
-    assert isinstance(tracker, PairTracker)
+    assert isinstance(tracker, CountingTracker)
     known = torch.zeros(len(X), 2, dtype=torch.bool)
     for group in (0, 1):
         seen, plain = tracker.belief(known), policy(X, policy.mask(known, present))

@@ -166,6 +166,7 @@ def test_patches_that_can_not_be_had_are_never_asked_and_are_crossed(colours, ho
     assert [patch.get_xy() for patch in crossed] == [(-0.5, -0.5), (3.5, 7.5)]
 
 
+@pytest.mark.usefixtures("real_size")
 def test_a_sketch_is_told_to_the_session_and_drawn_where_nothing_was_asked(new_images):
     images, y = new_images
     settings = FAST_IMAGES | {"epochs": 1, "pretrain_epochs": 1, "prior": "sketch"}
@@ -238,21 +239,33 @@ def test_a_model_of_a_table_has_no_pictures_of_patches(flowers, iris):
         case_picture(flowers, iris[0][0])
 
 
-def test_a_report_of_images_shows_patches_in_place_of_lists_of_questions(colours, new_images, tmp_path):
-    files = write_report(colours, *new_images, tmp_path, bootstrap=0)
+@pytest.fixture(scope="module")
+def few_images(new_images):
+    return tuple(part[:12] for part in new_images)
+
+
+def test_a_report_of_images_shows_patches_in_place_of_lists_of_questions(colours, few_images, tmp_path):
+    files = write_report(colours, *few_images, tmp_path, bootstrap=0)
     assert {"selection", "examples", "case_1", "cost_curve", "patches", "cases"} <= set(files)
     assert "paths" not in files
     page = files["index"].read_text(encoding="utf-8")
     assert "16 patches of 4 x 4 pixels, in 4 rows and 4 columns; each costs 1." in page
     assert page.count('<img class="photo"') == 2 + sum(name.startswith("case_") for name in files)
     assert pd.read_csv(files["patches"], index_col="row").shape == (4, 4)
-    assert pd.read_csv(files["cases"])["row"].tolist() == list(range(40))
+    assert pd.read_csv(files["cases"])["row"].tolist() == list(range(12))
 
 
-def test_a_report_names_the_file_of_each_image_and_tells_of_every_one(colours, new_images, tmp_path):
-    images, y = new_images
-    names = [f"{label}/{i:02}.png" for i, label in enumerate(y)]
-    files = write_report(colours, images, y, tmp_path, bootstrap=0, names=names)
+@pytest.fixture(scope="module")
+def named(colours, few_images, tmp_path_factory):
+    """The files of a report of images that have names, and whose patches have different prices; and the names."""
+    names = [f"{label}/{i:02}.png" for i, label in enumerate(few_images[1])]
+    prices = [float(1 + patch) for patch in range(16)]
+    folder = tmp_path_factory.mktemp("named")
+    return write_report(colours, *few_images, folder, prices, bootstrap=0, names=names), names
+
+
+def test_a_report_names_the_file_of_each_image_and_tells_of_every_one(named, colours, few_images, tmp_path):
+    (files, names), (images, y) = named, few_images
     page, cases = files["index"].read_text(encoding="utf-8"), pd.read_csv(files["cases"])
     assert cases["file"].tolist() == names
     assert cases["truth"].tolist() == y.tolist()
@@ -260,12 +273,11 @@ def test_a_report_names_the_file_of_each_image_and_tells_of_every_one(colours, n
     assert cases["probability"].between(1 / 3, 1).all()
     assert set(cases["reason"]) <= set(WHY.values())
     assert re.search(r'alt="The image \w+/\d\d.png and the patches asked of it', page)
-    with pytest.raises(AskwiseError, match="2 names were given for 40 cases"):
+    with pytest.raises(AskwiseError, match="2 names were given for 12 cases"):
         write_report(colours, images, y, tmp_path, bootstrap=0, names=names[:2])
 
 
-def test_a_report_tells_the_prices_of_patches_where_they_differ(colours, new_images, tmp_path):
-    prices = [float(1 + patch) for patch in range(16)]
-    page = write_report(colours, *new_images, tmp_path, prices, bootstrap=0)["index"].read_text(encoding="utf-8")
+def test_a_report_tells_the_prices_of_patches_where_they_differ(named):
+    page = named[0]["index"].read_text(encoding="utf-8")
     assert "in 4 rows and 4 columns.</p>" in page
     assert '<td>4</td><td class="n">13</td><td class="n">14</td>' in page

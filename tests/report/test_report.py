@@ -17,14 +17,17 @@ from askwise.data.tables.schema import Schema
 from askwise.evaluation.calibration import calibration
 from askwise.model.model import Model
 from askwise.report.beside import check_beside
-from askwise.report.calibration import measure, sentences
-from askwise.report.report import write_report
+from askwise.report.calibration import measure, section, sentences
+from askwise.report.findings import ReportOptions
+from askwise.report.report import make_report, write_report
 
 VOID = {"meta", "img"}
 TABLES = {"curve", "trust", "reliability", "realised"}
 ANY_TASK = {"cost_curve", "metrics", "selection", "stop_reasons", "paths", "frontier", "calibration", "information"}
 OF_NUMBERS = {*TABLES, *ANY_TASK, "index"}
 FILES = {*OF_NUMBERS, "bound", "full_input"}
+# Of the four questions about a flower.
+PRICES = [1, 2, 3, 4]
 
 
 class Page(HTMLParser):
@@ -107,9 +110,14 @@ def test_progress_rises_to_one(report):
     assert 0 < seen[0] < seen[-1] == 1
 
 
-def test_prices_of_the_report_are_those_given(clinic, new_cases, tmp_path):
-    files = write_report(clinic, *new_cases, tmp_path, costs={"scan": 77}, bootstrap=0)
-    words = "\n".join(Page(files["index"].read_text(encoding="utf-8")).words)
+@pytest.fixture(scope="module")
+def priced(clinic, new_cases):
+    """A report under other prices, not written yet."""
+    return make_report(clinic, *new_cases, ReportOptions({"scan": 77}, bootstrap=0))
+
+
+def test_prices_of_the_report_are_those_given(clinic, priced):
+    words = "\n".join(Page(priced.contents["index.html"].decode()).words)
     assert re.search(r"scan\s+scan\s+77", words)
     assert "Measured on these cases" in words
     assert clinic.model_.costs({"scan": 77}) not in clinic.model_.frontiers
@@ -126,7 +134,7 @@ def test_names_and_labels_of_users_are_text_never_markup(tmp_path):
 
 
 def test_a_regression_has_a_report_too(progression, diabetes, tmp_path):
-    files = write_report(progression, *diabetes, tmp_path, bootstrap=0)
+    files = write_report(progression, *(part.head(60) for part in diabetes), tmp_path, bootstrap=0)
     words = Page(files["index"].read_text(encoding="utf-8")).words
     assert set(files) == OF_NUMBERS
     assert "RMSE (units of y)" in words
@@ -143,26 +151,38 @@ def test_the_page_tells_the_calibration_of_the_cases(report, page, clinic, new_c
     assert pd.read_csv(report[0]["reliability"])["n"].sum() == len(new_cases[0])
 
 
-def test_a_second_model_is_drawn_beside_the_first_at_the_same_prices(flowers, iris, fast, tmp_path):
-    second, prices = DimeClassifier(scaling="none", **fast).fit(*iris), [1, 2, 3, 4]
-    alone = write_report(flowers, *iris, tmp_path / "alone", prices, bootstrap=0)
-    both = write_report(flowers, *iris, tmp_path / "both", prices, bootstrap=0, beside=second)
+@pytest.fixture(scope="module")
+def some_iris(iris):
+    """Every fifth row, of all three classes."""
+    return tuple(part[::5] for part in iris)
+
+
+@pytest.fixture(scope="module")
+def alone(flowers, some_iris, tmp_path_factory):
+    """A report of one model."""
+    return write_report(flowers, *some_iris, tmp_path_factory.mktemp("alone"), PRICES, bootstrap=0)
+
+
+def test_a_second_model_is_drawn_beside_the_first_at_the_same_prices(flowers, some_iris, alone, fast, tmp_path):
+    second = DimeClassifier(scaling="none", costs=[1, 1, 1, 5], **fast).fit(*some_iris)
+    both = write_report(flowers, *some_iris, tmp_path, PRICES, bootstrap=0, beside=second)
     assert set(both) == FILES
     differ = {name for name in FILES if both[name].read_bytes() != alone[name].read_bytes()}
     assert differ == {"bound", "information", "index", *TABLES - {"curve"}}
     words = Page(both["index"].read_text(encoding="utf-8")).words
     assert {"This model", "The second model"} <= set(words)
+    assert "The second model was trained with other prices of 'x3'." in "\n".join(words)
     assert pd.read_csv(both["trust"])[["model", "budget"]].to_numpy().tolist() == [["this", 5], ["beside", 5]]
 
 
-def test_what_tells_two_models_apart_is_said_in_the_report(iris, fast, tmp_path):
-    first = DimeClassifier(costs=[1, 2, 3, 4], **fast).fit(*iris)
-    second = DimeClassifier(costs=[1, 2, 3, 5], dropout=0.5, **fast).fit(*iris)
-    found = measure(first, second, *iris, first.model_.costs())
+def test_what_tells_two_models_apart_is_said_in_the_report(some_iris, fast):
+    short = fast | {"epochs": 1, "pretrain_epochs": 1}
+    first = DimeClassifier(costs=[1, 2, 3, 4], **short).fit(*some_iris)
+    second = DimeClassifier(costs=[1, 2, 3, 5], dropout=0.5, **short).fit(*some_iris)
+    found = measure(first, second, *some_iris, first.model_.costs())
     assert list(found.models) == ["this model (dropout=None)", "the second model (dropout=0.5)"]
-    page = Page(write_report(first, *iris, tmp_path, bootstrap=0, beside=second)["index"].read_text(encoding="utf-8"))
-    assert "The second model was trained with other prices of 'x3'." in "\n".join(page.words)
-    assert measure(first, first, *iris, first.model_.costs()).notes == ()
+    assert "The second model was trained with other prices of 'x3'." in "\n".join(Page(section(found, {})).words)
+    assert measure(first, first, *some_iris, first.model_.costs()).notes == ()
 
 
 def test_models_that_differ_only_in_their_last_labels_or_groups_are_told_apart(flowers):
@@ -220,11 +240,11 @@ def test_a_second_model_of_other_questions_or_answers_writes_nothing(flowers, cl
     assert list(tmp_path.iterdir()) == []
 
 
-def test_labels_written_as_fractions_are_the_same_labels(flowers, iris, tmp_path):
-    X, y = iris
-    whole, fractions = (write_report(flowers, X, v, tmp_path / v.dtype.name, bootstrap=0) for v in (y, y.astype(float)))
-    assert set(whole) == FILES
-    assert {n: p.read_bytes() for n, p in whole.items()} == {n: p.read_bytes() for n, p in fractions.items()}
+def test_labels_written_as_fractions_are_the_same_labels(flowers, some_iris, alone, tmp_path):
+    X, y = some_iris
+    fractions = write_report(flowers, X, y.astype(float), tmp_path, PRICES, bootstrap=0)
+    assert set(alone) == FILES
+    assert {n: p.read_bytes() for n, p in alone.items()} == {n: p.read_bytes() for n, p in fractions.items()}
 
 
 def test_a_label_that_the_model_does_not_know_writes_nothing(clinic, new_cases, tmp_path):
@@ -240,10 +260,10 @@ def test_a_file_in_the_place_of_the_folder_is_an_error(clinic, new_cases, tmp_pa
     assert (tmp_path / "report").read_text() == "mine"
 
 
-def test_a_report_that_can_not_be_put_in_place_leaves_all_as_it_was(clinic, new_cases, tmp_path):
+def test_a_report_that_can_not_be_put_in_place_leaves_all_as_it_was(priced, tmp_path):
     (tmp_path / "index.html").mkdir()
     (tmp_path / "curve.csv").write_text("old")
     with pytest.raises(AskwiseError, match=r"can't write .*index\.html"):
-        write_report(clinic, *new_cases, tmp_path, bootstrap=0)
+        priced.write(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"index.html", "curve.csv"}
     assert (tmp_path / "curve.csv").read_text() == "old"

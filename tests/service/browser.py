@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -18,11 +19,30 @@ EXPECTED = re.compile(r"Failed to load resource: the server responded with a sta
 
 
 @contextlib.contextmanager
-def a_browser():
+def shared_browser():
+    """One browser for many tests: gives a function, `with in_use() as browser:`.
+
+    Playwright marks its event loop as running in this thread from start to end. Then no other test could call
+    asyncio.run(); so the mark is there only while the browser is in use.
+    """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+        loop = asyncio.get_running_loop()
+
+        @contextlib.contextmanager
+        def in_use():
+            asyncio._set_running_loop(loop)
+            try:
+                yield browser
+            finally:
+                asyncio._set_running_loop(None)
+
+        asyncio._set_running_loop(None)
+        try:
+            yield in_use
+        finally:
+            asyncio._set_running_loop(loop)
+            browser.close()
 
 
 @contextlib.contextmanager

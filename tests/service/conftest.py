@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import time
 from types import SimpleNamespace
 
 import pytest
 from databases import a_postgres
 from PIL import Image
-from serving import running
+from serving import running, wait_until
 
 from askwise.methods.dime.images import DimeImageClassifier
 from askwise.service.app import Limits, create_app
@@ -112,20 +111,21 @@ def client(shared):
 @pytest.fixture
 def until():
     """Wait until something is so."""
-
-    def wait(is_so, seconds=20.0):
-        end = time.monotonic() + seconds
-        while not is_so():
-            assert time.monotonic() < end, "it did not come about"
-            time.sleep(0.01)
-
-    return wait
+    return wait_until
 
 
-@pytest.fixture(scope="module")
-def browser():
-    # Only where the page is tested: other tests need no browser's library.
-    from browser import a_browser
+@pytest.fixture(scope="session")
+def browser_in_use():
+    """One browser for all tests of a process."""
+    # Imported here: other tests need no browser's library.
+    from browser import shared_browser
 
-    with a_browser() as browser:
+    with shared_browser() as in_use:
+        yield in_use
+
+
+@pytest.fixture
+def browser(browser_in_use):
+    """The browser, for one test, which opens contexts of its own."""
+    with browser_in_use() as browser:
         yield browser

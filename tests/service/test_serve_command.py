@@ -4,54 +4,48 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 
 import pytest
-from serving import COMMAND, Client, started
+from serving import command
 from typer.testing import CliRunner
 
 from askwise.cli import app
 
-DEMO = [*COMMAND[:-1], "demo", "--serve", "--json", "--port", "0"]
 FAST = ["--hidden", "8", "--epochs", "2", "--pretrain-epochs", "2"]
 
 
-def models_of(command):
-    """What a command serves, and what it prints first."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        facts = json.loads(process.stdout.readline())
-        port = int(facts["url"].split(":")[2].strip("/"))
-        return facts, Client(port).get("/v1/models").facts["models"]
-    finally:
-        process.kill()
-        process.wait(20)
-        process.stdout.close()
+def models_of(*args):
+    """What the demo prints, and what it serves."""
+    with command("demo", "--serve", *args) as demo:
+        models = demo.client.get("/v1/models").facts["models"]
+    printed = json.loads(demo.result.stdout)
+    assert printed["url"] == f"http://127.0.0.1:{demo.client.port}/"
+    return printed, models
 
 
 def test_the_demo_trains_where_there_is_no_model_and_serves_it(tmp_path):
-    facts, models = models_of([*DEMO, "--data", "wine", "--out", str(tmp_path), *FAST])
+    facts, models = models_of("--data", "wine", "--out", tmp_path, *FAST)
     assert facts["models"] == [model["name"] for model in models] == ["wine"]
     assert (tmp_path / "wine.askwise").exists()
 
 
 def test_the_demo_serves_the_model_that_is_there(model_file, tmp_path):
     shutil.copy(model_file, tmp_path / "breast-cancer.askwise")
-    _, models = models_of([*DEMO, "--out", str(tmp_path)])
+    _, models = models_of("--out", tmp_path)
     assert models[0]["target"] is None
     assert [path.name for path in tmp_path.iterdir()] == ["breast-cancer.askwise"]
 
 
 def test_models_are_served_under_the_names_of_their_files(model_file, tmp_path):
     shutil.copy(model_file, tmp_path / "a second heart.v2.askwise")
-    with started(model_file, tmp_path / "a second heart.v2.askwise") as service:
+    with command("serve", model_file, tmp_path / "a second heart.v2.askwise") as service:
         names = [model["name"] for model in service.client.get("/v1/models").facts["models"]]
         assert names == ["heart", "a second heart.v2"]
         assert service.client.get("/v1/models/a%20second%20heart.v2").facts["name"] == "a second heart.v2"
 
 
 def test_models_of_images_get_the_examples_and_models_of_tables_none(model_file, photo_files, example_folder):
-    with started(model_file, *photo_files, "--examples", example_folder) as service:
+    with command("serve", model_file, *photo_files, "--examples", example_folder) as service:
         offered = {
             name: service.client.get(f"/v1/models/{name}/examples").facts["examples"]
             for name in ("heart", "colours", "sketched")
@@ -63,12 +57,6 @@ def test_a_photo_that_is_damaged_is_told_before_anything_listens(photo_files, tm
     (tmp_path / "broken.png").write_bytes(b"no photo")
     done = CliRunner().invoke(app, ["serve", str(photo_files[0]), "--examples", str(tmp_path)])
     assert (done.exit_code, "broken.png can't be read" in done.stderr, done.stdout) == (2, True, "")
-
-
-def test_a_server_that_is_told_to_end_ends_in_good_order(model_file, tmp_path):
-    with started(model_file, "--journal", f"sqlite:///{tmp_path / 'j.db'}") as service:
-        assert service.client.post("/v1/models/heart/sessions").status == 201
-        assert service.end() in (0, -15)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +88,7 @@ def test_what_can_not_be_served_is_told_in_a_line(model_file, example_folder, tm
     assert done.stdout == ""
 
 
-def test_a_port_that_is_taken_is_told(model_file):
-    with started(model_file) as service:
-        taken = [*COMMAND, str(model_file), "--port", str(service.client.port)]
-        done = subprocess.run(taken, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
+def test_a_port_that_is_taken_is_told(client, model_file):
+    done = CliRunner().invoke(app, ["serve", str(model_file), "--port", str(client.port)])
+    assert (done.exit_code, done.stdout) == (2, "")
     assert "choose another --port" in done.stderr

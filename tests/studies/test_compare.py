@@ -186,7 +186,7 @@ def test_nobody_is_on_both_sides_of_the_validation_of_a_cell(visits, tmp_path, m
         sides.append([set(by[rows]) for rows in found])
         return found
 
-    monkeypatch.setattr("askwise.methods.base.hold_out", watched)
+    monkeypatch.setattr("askwise.methods.preparation.hold_out", watched)
     made = compare([visits], tmp_path, ["random-order"], 2, jobs=1, settings=QUICK)
     assert made.failed == []
     assert (made.results["n_groups"] == 3).all()

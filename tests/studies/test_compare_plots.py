@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -253,9 +251,10 @@ def test_no_two_methods_look_alike():
 
 
 @pytest.mark.parametrize(("n_datasets", "methods"), [(1, ["dime", "mine", "yours"]), (1, MANY), (2, MANY), (8, MANY)])
+@pytest.mark.usefixtures("real_size")
 def test_the_legend_and_the_panels_hide_nothing(n_datasets, methods):
     figure = comparison(suite(n_datasets, methods))
-    figure.savefig(io.BytesIO())
+    figure.draw_without_rendering()
     boxes = [ax.get_tightbbox() for ax in figure.axes]
     legend = figure.legends[0].get_window_extent()
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in [*boxes[:i], legend])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,9 +43,10 @@ def test_seeds_share_a_panel_and_the_error_is_their_mean():
 
 
 @pytest.mark.parametrize("n_tasks", [1, 2, 3, 7])
+@pytest.mark.usefixtures("real_size")
 def test_everything_has_its_place_and_units_are_said(n_tasks):
     figure = estimated_against_exact([outcome(f"task {i}", 500, kind="regression") for i in range(n_tasks)])
-    figure.savefig(io.BytesIO())
+    figure.draw_without_rendering()
     assert all(ax.get_xlabel() == "exact (share of the variance)" for ax in figure.axes)
     boxes = [ax.get_tightbbox() for ax in figure.axes]
     words = [figure._suptitle.get_window_extent(), figure.legends[0].get_window_extent()]

@@ -15,11 +15,12 @@ from torch import nn
 
 from askwise import AskwiseWarning, DimeClassifier, Penalty, load
 from askwise.core.features import FeatureSpace
-from askwise.core.rows import Rows
+from askwise.core.prices import Prices
+from askwise.core.rows import Rows, placed
 from askwise.core.tasks import Classification
 from askwise.methods.dime.objectives import JointObjective, ValueWarmUp
 from askwise.training.checkpoint import Checkpoint
-from askwise.training.loop import Training, placed
+from askwise.training.loop import Training
 from askwise.training.objectives import LoseFreeColumns, MaskedPrediction
 from askwise.training.recording import Recording, _State, fastest
 from askwise.training.update import Plan, Update
@@ -35,8 +36,12 @@ OBJECTIVES = {
     "predictor": MaskedPrediction,
     "value": ValueWarmUp,
     # Four updates for each walk.
-    "joint": lambda policy, task: JointObjective(policy, task, torch.ones(12, device=DEVICE), 5, 0.3, BATCH_SIZE // 4),
+    "joint": lambda policy, task: JointObjective(policy, task, prices(), 5, 0.3, BATCH_SIZE // 4),
 }
+
+
+def prices():
+    return Prices.tensor(SPACE.costs, torch.float32, DEVICE)
 
 
 def make_rows(n, seed=0):
@@ -206,7 +211,7 @@ def assert_trains_step_by_step(kind):
     told = [w for w in told if issubclass(w.category, AskwiseWarning)]
     assert len(told) == 1
     assert "can't be recorded as a CUDA graph" in str(told[0].message)
-    with patch("askwise.training.loop.fastest", as_it_is):
+    with patch("askwise.training.stage.fastest", as_it_is):
         train(layers[1], Separating(layers[1]), rows, plan)
     assert apart(layers[0].parameters(), layers[1].parameters(), start.parameters()) < 1e-3
     # What comes after runs where it ran before, and can be recorded.
@@ -242,7 +247,7 @@ def test_rows_on_the_host_are_streamed_and_train_the_same_as_rows_on_the_gpu():
         start, found = make_policy(), []
         for place in (DEVICE, torch.device("cpu")):
             policy = copy.deepcopy(start)
-            with one_order(), patch("askwise.training.loop.fastest", how):
+            with one_order(), patch("askwise.training.stage.fastest", how):
                 training = train(policy, MaskedPrediction(policy, TASK), make_rows(1050).to(place), Plan(3, 64, 0.01))
             found.append((list(policy.parameters()), [epoch["loss"] for epoch in training.history]))
         assert apart(found[0][0], found[1][0], start.parameters()) < 0.02

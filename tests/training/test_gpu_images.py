@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from askwise import AskwiseWarning, Budget, DimeImageClassifier, load
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification
 from askwise.methods.dime.objectives import JointObjective
@@ -38,7 +39,8 @@ def make_update(how):
     answers = torch.from_numpy(np.unique(y, return_inverse=True)[1])
     rows = Rows(rows.x, rows.present, rows.available, answers).to(DEVICE)
     policy = method.build(schema.space, TASK).to(DEVICE).train()
-    objective = JointObjective(policy, TASK, torch.ones(16, device=DEVICE), 4, 0.3, 16, learn_from=2)
+    prices = Prices.tensor(schema.space.costs, torch.float32, DEVICE)
+    objective = JointObjective(policy, TASK, prices, 4, 0.3, 16, learn_from=2)
     vary = Varied(schema.layout, VARIATIONS)
     return Update(policy, objective, Plan(1, 64, 1e-3, warm_up=0.2), 12, vary, DEVICE), rows
 

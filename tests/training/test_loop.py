@@ -5,18 +5,19 @@ import math
 import numpy as np
 import pytest
 import torch
-from scipy.stats import chisquare
 from torch import nn
 
 from askwise import AskwiseError, DimeClassifier, DimeImageClassifier
 from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
-from askwise.core.rows import Rows
+from askwise.core.rows import Rows, even_batches
 from askwise.core.tasks import Classification, Regression
 from askwise.networks.mlp import Mlp
-from askwise.training.loop import Training, even_batches, hash_seed, shuffled, swapped, threads
-from askwise.training.objectives import MaskedPrediction, random_known
+from askwise.training.draws import hash_seed
+from askwise.training.loop import Training
+from askwise.training.modes import threads
+from askwise.training.objectives import MaskedPrediction
 from askwise.training.schedule import FEWEST_EPOCHS, LARGEST_BATCH, SMALLEST_BATCH, batch_size_for, epochs_for
 from askwise.training.update import Plan, cosine
 from pictures import make_images
@@ -126,7 +127,7 @@ def test_a_loss_that_is_not_a_number_does_not_replace_the_best_weights():
 def test_an_epoch_has_every_row_once_in_batches_of_one_size(n, size):
     rows = rows_of(n)
     count, even = even_batches(n, size)
-    batches = list(shuffled(rows, count, even, rows.x.device))
+    batches = list(rows.shuffled_batches(count, even, rows.x.device))
     assert {len(b) for b, _ in batches} == {even}
     assert even <= size
     weight = torch.cat([w for _, w in batches])
@@ -161,22 +162,6 @@ class MlpPolicy(Policy):
         return Belief(self.net(self.hide(x, mask), mask), None)
 
 
-def test_swapped_weights_come_back_also_after_an_error():
-    layer = nn.Linear(2, 2)
-    own, other = layer.weight.detach().clone(), torch.full((2, 2), 7.0)
-    seen = []
-
-    def fail():
-        with swapped([layer.weight], [other]):
-            seen.append(layer.weight.detach().clone())
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        fail()
-    assert torch.equal(seen[0], other)
-    assert torch.equal(layer.weight, own)
-
-
 def test_images_are_learnt_with_all_threads_and_tables_with_one(iris):
     short = {"epochs": 1, "pretrain_epochs": 1, "max_steps": 1, "hidden": 8, "random_state": 0, "device": "cpu"}
     for model, given, count in (
@@ -194,13 +179,6 @@ def test_images_learnt_with_several_threads_repeat_themselves_bit_by_bit():
     with threads(2):
         one, other = (DimeImageClassifier(**short, device="cpu").fit(*make_images(60)).model_.policy for _ in range(2))
     assert all(torch.equal(mine, other.state_dict()[name]) for name, mine in one.state_dict().items())
-
-
-def test_the_number_of_threads_is_put_back():
-    before = torch.get_num_threads()
-    with threads(1):
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == before
 
 
 def test_seeds_of_neighbouring_epochs_are_far_apart():
@@ -221,30 +199,7 @@ def test_fitting_leaves_the_global_generators_alone(iris, fast):
     assert np.array_equal(np.random.rand(3), expected[1])  # noqa: NPY002
 
 
-# Random sets
-
-
-@pytest.mark.parametrize("d", [1, 4, 20])
-def test_the_size_of_random_sets_is_uniform(d):
-    torch.manual_seed(0)
-    sizes = random_known(torch.ones(40_000, d, dtype=torch.bool)).sum(1)
-    assert chisquare(torch.bincount(sizes, minlength=d + 1).numpy()).pvalue > 1e-3
-
-
-def test_the_members_of_random_sets_are_at_random():
-    torch.manual_seed(0)
-    known = random_known(torch.ones(40_000, 5, dtype=torch.bool))
-    pairs = known[known.sum(1) == 2]
-    counts = [(pairs[:, i] & pairs[:, j]).sum().item() for i in range(5) for j in range(i)]
-    assert chisquare(counts).pvalue > 1e-3
-
-
-def test_random_sets_hold_only_what_is_available_with_uniform_size_among_it():
-    torch.manual_seed(0)
-    available = torch.tensor([1, 0, 1, 1, 0, 1], dtype=torch.bool).expand(20_000, -1)
-    known = random_known(available)
-    assert not (known & ~available).any()
-    assert chisquare(torch.bincount(known.sum(1), minlength=5).numpy()).pvalue > 1e-3
+# Objectives
 
 
 def test_masked_prediction_is_validated_on_the_same_sets_each_time():

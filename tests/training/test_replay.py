@@ -5,6 +5,7 @@ import torch
 
 from askwise import Budget, CwcfClassifier, OpportunisticClassifier
 from askwise.core.features import FeatureSpace
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification
 from askwise.core.walk import walk
@@ -17,7 +18,7 @@ from askwise.training.update import Plan, Update
 
 COSTS = (1.0, 2.0, 0.5, 3.0)
 SPACE = FeatureSpace(("a", "b", "c", "d"), COSTS, (0, 1, 2, 3), (0, 1, 2, 3))
-PRICES = torch.tensor(COSTS, dtype=torch.float64)
+PRICES = Prices.tensor(COSTS)
 
 
 def make_rows(n, seed=0):
@@ -86,7 +87,7 @@ def test_random_episodes_keep_the_budget_and_ask_what_is_available():
     assert not (states.known & ~rows.available).any()
     assert not states.can_ask[-1].any()
     # Whatever could still be paid was asked.
-    affordable = 3.5 - states.spent[-1][:, None] >= PRICES
+    affordable = 3.5 - states.spent[-1][:, None] >= PRICES.costs
     assert not (affordable & rows.available & ~states.known[-1]).any()
     assert len(states.choice[0].unique()) == 4
 
@@ -128,7 +129,7 @@ def test_trying_an_update_leaves_memory_and_slow_copy_as_they_were(monkeypatch):
         torch.device("cpu"),
     )
     policy = CwcfClassifier(hidden=4).build(space, task)
-    objective = CwcfObjective(policy, task, torch.ones(2, dtype=torch.float64), 2, None, 8, 4)
+    objective = CwcfObjective(policy, task, Prices.tensor(space.costs), 2, None, 8, 4)
     present = torch.ones(8, 2, dtype=torch.bool)
     rows = Rows(torch.randn(8, 2), present, present, torch.randint(0, 2, (8,)))
     update = Update(policy, objective, Plan(1, 8), 1, lambda rows: rows, device)

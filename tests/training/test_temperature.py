@@ -6,10 +6,12 @@ import torch
 from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
-from askwise.training.temperature import at_random, fit_temperature
+from askwise.training.temperature import fit_temperature, random_states
 
 SPACE = FeatureSpace(("a", "b"), (1.0, 1.0), (0, 1), (0, 1))
+PRICES = Prices.tensor(SPACE.costs, torch.float32)
 
 
 class Loud(Policy):
@@ -33,7 +35,7 @@ def rows_of(n, seed=0, size=2.0, absent=0.0):
 
 
 def fitted(times, n, n_steps=2, **settings):
-    return fit_temperature(Loud(times), rows_of(n, **settings), torch.ones(2), n_steps)
+    return fit_temperature(Loud(times), rows_of(n, **settings), PRICES, n_steps)
 
 
 @pytest.mark.parametrize("times", [1.5, 2.5])
@@ -58,10 +60,10 @@ def test_the_last_state_counts_and_states_that_no_question_led_to_do_not():
             return super().forward(x, mask & mask.all(1, keepdim=True), scores)
 
     rows = rows_of(2000)
-    found = fit_temperature(AtTheEnd(2.5), rows, torch.ones(2), n_steps=2)
+    found = fit_temperature(AtTheEnd(2.5), rows, PRICES, n_steps=2)
     assert found == pytest.approx(2.5, rel=0.15)
     # More steps than there are questions repeat the end; the likeliest temperature does not move.
-    assert fit_temperature(AtTheEnd(2.5), rows, torch.ones(2), n_steps=6) == found
+    assert fit_temperature(AtTheEnd(2.5), rows, PRICES, n_steps=6) == found
 
 
 def test_fitting_leaves_the_random_numbers_alone():
@@ -72,5 +74,5 @@ def test_fitting_leaves_the_random_numbers_alone():
 
 
 def test_random_sets_of_groups_serve_as_well():
-    found = fit_temperature(Loud(2.5), rows_of(2000, absent=0.9), torch.ones(2), 2, at_random)
+    found = fit_temperature(Loud(2.5), rows_of(2000, absent=0.9), PRICES, 2, random_states)
     assert found == pytest.approx(2.5, rel=0.15)

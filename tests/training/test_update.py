@@ -8,13 +8,13 @@ from torch import nn
 
 from askwise import DimeClassifier
 from askwise.core.features import FeatureSpace
-from askwise.core.rows import Rows
+from askwise.core.prices import Prices
+from askwise.core.rows import Rows, even_batches
 from askwise.core.tasks import Classification
 from askwise.methods.dime.objectives import JointObjective
 from askwise.training import update as update_module
-from askwise.training.loop import even_batches
 from askwise.training.recording import fastest
-from askwise.training.update import Plan, Update, aside, cosine, cpu_has_bfloat16, running_statistics
+from askwise.training.update import Plan, Update, cosine, cpu_has_bfloat16, running_statistics, without_gradients
 
 CPU = torch.device("cpu")
 PLAN = Plan(epochs=4, batch_size=8, learning_rate=0.05, weight_decay=0.01)
@@ -46,6 +46,11 @@ def batch_of(n=8, seed=0):
     x = torch.randn(n, 3, generator=torch.Generator().manual_seed(seed))
     present = torch.ones(n, 3, dtype=torch.bool)
     return Rows(x, present, present, (x.sum(1) > 0).long()), torch.ones(n)
+
+
+def saved(update):
+    """What a file holds of an update: copies, channels first."""
+    return {name: tensor.detach().contiguous().clone() for name, tensor in update.tensors().items()}
 
 
 def n_steps(update):
@@ -201,10 +206,7 @@ def test_weights_with_channels_last_are_taken_up_again_with_their_state_as_it_wa
         unbroken(*batch_of(seed=i))
         again(*batch_of(seed=i))
         if i == 3:
-            held = again.optimiser.state_dict()
-            state = {k: {n: v.contiguous().clone() for n, v in s.items()} for k, s in held["state"].items()}
-            again.optimiser.load_state_dict({**held, "state": state})
-            again.go_on_from(4)
+            again.load(saved(again), 4)
     assert torch.equal(again.policy.weight, unbroken.policy.weight)
 
 
@@ -223,11 +225,7 @@ def test_an_update_that_is_taken_up_again_goes_on_as_if_never_broken_off():
     for i in range(7):
         first(*batch_of(seed=i))
     again, objective = make_update()
-    again.policy.load_state_dict(first.policy.state_dict())
-    again.optimiser.load_state_dict(first.optimiser.state_dict())
-    for mine, theirs in zip(again.average, first.average, strict=True):
-        mine.copy_(theirs)
-    again.go_on_from(7)
+    again.load(saved(first), 7)
     assert again.done.item() == 7
     assert all(group["lr"] is again.rate for group in again.optimiser.param_groups)
     for i in range(7, 12):
@@ -246,32 +244,32 @@ def test_on_a_cpu_an_update_runs_as_it_is_and_trying_it_changes_nothing():
     assert torch.equal(update.policy.weight, before)
 
 
-# Looking aside
+# Without gradients
 
 
-def test_what_is_looked_up_aside_has_no_gradient_and_what_follows_has():
+def test_what_is_computed_without_gradients_has_none_and_what_follows_has():
     layer, x = nn.Linear(3, 2), torch.randn(5, 3)
     loss = layer(x).sum()
-    with aside():
-        looked_up = layer(x)
-        assert not looked_up.requires_grad
+    with without_gradients():
+        constant = layer(x)
+        assert not constant.requires_grad
     assert torch.is_grad_enabled()
-    (loss + (layer(x) * looked_up).sum()).backward()
-    expected = 5 + looked_up.sum(0)
+    (loss + (layer(x) * constant).sum()).backward()
+    expected = 5 + constant.sum(0)
     assert torch.allclose(layer.bias.grad, expected)
 
 
-def test_gradients_are_back_also_after_an_error_aside():
-    with pytest.raises(KeyError), aside():
+def test_gradients_are_back_also_after_an_error():
+    with pytest.raises(KeyError), without_gradients():
         raise KeyError
     assert torch.is_grad_enabled()
 
 
-def test_weights_rounded_aside_are_rounded_anew_for_the_loss():
-    """In reduced precision torch may keep rounded weights for the next product: those from aside have no gradient."""
+def test_weights_rounded_without_gradients_are_rounded_anew_for_the_loss():
+    """In reduced precision torch may keep rounded weights for the next product: those from inside have no gradient."""
     layer, x = nn.Linear(3, 2), torch.randn(5, 3)
     with torch.autocast("cpu", torch.bfloat16):
-        with aside():
+        with without_gradients():
             layer(x)
         layer(x).float().sum().backward()
     assert layer.weight.grad is not None
@@ -333,16 +331,18 @@ SPACE = FeatureSpace(("a", "b", "c", "d"), (1.0,) * 4, (0, 1, 2, 3), (0, 1, 2, 3
 class Noted(JointObjective):
     """Keeps the parts of a batch that it learns from."""
 
-    def _loss(self, rows, weight, known, choice, asked, new):
-        self.parts = [*getattr(self, "parts", []), (rows, weight, known, choice, asked)]
-        return super()._loss(rows, weight, known, choice, asked, new)
+    def loss(self, rows, weight, experience):
+        self.parts = [*getattr(self, "parts", []), (rows, weight, experience)]
+        return super().loss(rows, weight, experience)
 
 
 def joint(rows_per_update):
     torch.manual_seed(0)
     task = Classification((0, 1))
     policy = DimeClassifier(hidden=8, dropout=0.0).build(SPACE, task)
-    return Noted(policy, task, torch.ones(4), n_steps=3, epsilon=0.5, rows_per_update=rows_per_update)
+    return Noted(
+        policy, task, Prices.tensor(SPACE.costs, torch.float32), n_steps=3, epsilon=0.5, rows_per_update=rows_per_update
+    )
 
 
 def joint_rows(n):
@@ -375,13 +375,14 @@ def test_padding_which_comes_last_is_spread_over_the_updates():
 def test_each_part_has_the_states_of_its_own_rows():
     objective, rows = joint(4), joint_rows(10)
     list(objective.losses(rows, torch.ones(10), torch.tensor(0.0)))
-    for part, _, known, choice, asked in objective.parts:
+    for part, _, episode in objective.parts:
+        known, choice, taken = episode.known, episode.choice[:3], episode.taken[:3]
         assert not (known & ~part.available).any()
         # The walk of a row goes on until everything available is known, or its steps are over.
-        assert torch.equal(asked[:3].sum(0), part.available.sum(1).clamp_max(3))
+        assert torch.equal(taken.sum(0), part.available.sum(1).clamp_max(3))
         led = known[1:4] & ~known[:3]
-        assert torch.equal(led.any(2), asked[:3])
-        assert torch.equal(led.int().argmax(2)[asked[:3]], choice[:3][asked[:3]])
+        assert torch.equal(led.any(2), taken)
+        assert torch.equal(led.int().argmax(2)[taken], choice[taken])
 
 
 def test_one_walk_serves_all_parts_of_a_batch():

@@ -1,19 +1,14 @@
-"""What torch's tensors and numpy's arrays do differently, and how to have torch do it fast on a CPU.
+"""Operations on arrays of both kinds: torch's tensors (a batch) and numpy's arrays (one row of a session).
 
-A batch runs in torch, a session's one row in numpy.
+This module does not import torch until it meets a tensor: a session in numpy never needs it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional as F
 
 Array = np.ndarray[Any, Any]
 
@@ -21,113 +16,87 @@ Array = np.ndarray[Any, Any]
 SOFTPLUS_IS_LINEAR = 20.0
 
 
+def is_numpy(array: Any) -> bool:
+    """Whether an array is numpy's; else it is a tensor."""
+    return isinstance(array, (np.ndarray, np.generic))
+
+
 def namespace(array: Any) -> Any:
     """The module whose functions take this array."""
-    return torch if isinstance(array, Tensor) else np
+    if is_numpy(array):
+        return np
+    import torch
+
+    return torch
 
 
-def uniform(costs: Any) -> bool:
-    """Whether an array is one number, broadcast: known without looking at its contents, wherever they are."""
-    return (costs.stride(0) if isinstance(costs, Tensor) else costs.strides[0]) == 0 and len(costs) > 1
+def any_in_row(flags: Any) -> Any:
+    """Whether any flag of each row is set; as bytes, since torch reduces bools at a fortieth of the speed."""
+    return flags.any(1) if is_numpy(flags) else flags.view(namespace(flags).uint8).amax(1) > 0
 
 
-def cost_array(costs: Sequence[float]) -> Array:
-    """Costs as an array of float64, one number broadcast where they are all equal."""
-    array = np.array(costs, dtype=np.float64)
-    return np.broadcast_to(array[:1], array.shape) if len(set(costs)) == 1 else array
-
-
-def cost_tensor(costs: Sequence[float], dtype: torch.dtype, device: torch.device | str) -> Tensor:
-    """Costs on a device, one number broadcast where they are all equal."""
-    if len(set(costs)) == 1:
-        return torch.tensor(costs[:1], dtype=dtype, device=device).expand(len(costs))
-    return torch.tensor(costs, dtype=dtype, device=device)
-
-
-def any_in_row(truths: Any) -> Any:
-    """Which rows hold a truth; as bytes, since torch looks through truths at a fortieth of the speed."""
-    return truths.view(torch.uint8).amax(1) > 0 if isinstance(truths, Tensor) else truths.any(1)
-
-
-def both(truths: Any, others: Any) -> Any:
-    """Where both are true; as bytes too, where one is broadcast."""
-    if isinstance(truths, Tensor):
-        return (truths.view(torch.uint8) & others.view(torch.uint8)).view(torch.bool)
-    return truths & others
+def both(flags: Any, others: Any) -> Any:
+    """Elementwise and; as bytes too, since one of them may be broadcast."""
+    if is_numpy(flags):
+        return flags & others
+    torch = namespace(flags)
+    return (flags.view(torch.uint8) & others.view(torch.uint8)).view(torch.bool)
 
 
 def among(values: Any, candidates: Any) -> Any:
-    """Values where they are candidates, -inf elsewhere, whatever the values are there."""
-    if isinstance(values, Tensor) and values.device.type == "cpu":
-        # The smaller of a value and +inf or -inf: half the time of choosing by truths. No number is smallest of all.
-        limit = candidates.view(torch.int8).to(values.dtype).sub_(0.5).mul_(math.inf)
-        return torch.minimum(values.nan_to_num(-math.inf, math.inf, -math.inf), limit)
+    """Values of the candidates, -inf elsewhere, whatever the values are there."""
+    if not is_numpy(values) and values.device.type == "cpu":
+        # The smaller of a value and +inf or -inf: half the time of torch.where. NaN is the smallest of all.
+        limit = candidates.view(namespace(values).int8).to(values.dtype).sub_(0.5).mul_(math.inf)
+        return namespace(values).minimum(values.nan_to_num(-math.inf, math.inf, -math.inf), limit)
     return namespace(values).where(candidates, values, -math.inf)
 
 
 def at_least_zero(values: Any) -> Any:
-    """Values, 0 where they are below."""
-    return values.clamp_min(0) if isinstance(values, Tensor) else np.maximum(values, 0)
+    """Values, 0 where they are negative."""
+    return np.maximum(values, 0) if is_numpy(values) else values.clamp_min(0)
+
+
+def one_in_row(values: Any, index: Any) -> Any:
+    """One entry of each row of (batch, entries), by its index (batch,)."""
+    if is_numpy(values):
+        return values[np.arange(len(values)), index]
+    return values.gather(1, index[:, None])[:, 0]
 
 
 def largest(values: Any) -> tuple[Any, Any]:
-    """The largest entry of each row and its place, the first of equals."""
-    if isinstance(values, Tensor):
-        found = values.max(1)
-        return found.values, found.indices
-    place = values.argmax(1)
-    return values[np.arange(len(values)), place], place
+    """The largest entry of each row and its index, the first of equals."""
+    if is_numpy(values):
+        index = values.argmax(1)
+        return one_in_row(values, index), index
+    found = values.max(1)
+    return found.values, found.indices
 
 
 def like(array: Any, other: Any) -> Any:
     """An array in the precision of another."""
-    return array.to(other.dtype) if isinstance(array, Tensor) else array.astype(other.dtype, copy=False)
-
-
-def at_least_float32(tensor: Tensor) -> Tensor:
-    """What a product in half precision gave, in single precision; anything else as it is."""
-    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+    return array.astype(other.dtype, copy=False) if is_numpy(array) else array.to(other.dtype)
 
 
 def log_softmax(outputs: Any) -> Any:
-    """Logarithms of the probabilities that logits (batch, classes) stand for."""
-    if isinstance(outputs, Tensor):
-        return F.log_softmax(outputs, dim=-1)
+    """Log probabilities of logits (batch, classes)."""
+    if not is_numpy(outputs):
+        return outputs.log_softmax(-1)
     shifted = outputs - outputs.max(-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
 
 
 def sigmoid(raw: Any) -> Any:
     """1 / (1 + exp(-raw)), without overflow."""
-    if isinstance(raw, Tensor):
-        return torch.sigmoid(raw)
+    if not is_numpy(raw):
+        return raw.sigmoid()
     small = np.exp(-np.abs(raw))
     return np.where(raw >= 0, 1.0, small) / (1 + small)
 
 
 def softplus(raw: Any) -> Any:
     """log(1 + exp(raw)), without overflow."""
-    if isinstance(raw, Tensor):
-        return F.softplus(raw)
+    if not is_numpy(raw):
+        return namespace(raw).nn.functional.softplus(raw)
     curved = np.log1p(np.exp(np.minimum(raw, SOFTPLUS_IS_LINEAR)))
     return np.where(raw > SOFTPLUS_IS_LINEAR, raw, curved)
-
-
-@contextmanager
-def full_precision() -> Iterator[None]:
-    """Have a GPU's convolutions compute in float32 as it is written, and not in its shorter form for tensor cores."""
-    before = torch.backends.cudnn.allow_tf32
-    torch.backends.cudnn.allow_tf32 = False
-    try:
-        yield
-    finally:
-        torch.backends.cudnn.allow_tf32 = before
-
-
-def keep_memory() -> None:
-    """Have the C library keep what is freed, rather than give it back and ask for it anew at every operation.
-
-    glibc gives large blocks back at once until a larger one has been freed: this frees one that was never touched. It
-    takes microseconds, and saves a tenth to a third of the time of work on arrays of a few megabytes.
-    """
-    torch.empty(31 * 2**20, dtype=torch.uint8)

@@ -8,9 +8,9 @@ from askwise.core.arrays import Array
 
 
 class Belief(NamedTuple):
-    """What a policy thinks: outputs (batch, n_outputs) and, where asked for, scores (batch, n_groups).
+    """What a policy computes: outputs (batch, n_outputs) and, if asked for, scores (batch, n_groups).
 
-    Tensors in a batch; arrays where a session thinks about one row.
+    Tensors in a batch; numpy arrays for the one row of a session.
     """
 
     outputs: Any
@@ -18,8 +18,8 @@ class Belief(NamedTuple):
 
 
 class OneRow(Protocol):
-    """Beliefs about the one row of a session, in arrays of float64."""
+    """Computes beliefs about the one row of a session, in numpy arrays of float64."""
 
     def belief(self, x: Array, mask: Array) -> Belief:
-        """What is believed from x (1, entries; 0 where unknown) and the mask (1, columns; True where known)."""
+        """The belief from x (1, entries; 0 where unknown) and the mask (1, columns; True where known)."""
         ...

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,12 @@ class FeatureSpace:
         return self.n_entries + self.n_columns
 
     def rows_at_once(self, device: torch.device) -> int:
-        """How many rows to compute with at a time: what a CPU's cache holds, and what keeps a GPU busy."""
+        """How many rows to compute at a time: as many as a CPU's cache holds, or as keep a GPU busy."""
         most, most_entries = (1024, 2**22) if device.type == "cpu" else (self.most_on_gpu, 2**25)
         return max(16, min(most, most_entries // self.n_entries))
 
     def in_order(self, costs: Any) -> Any:
-        """Prices as given; those laid out in some other way than one after another are brought into order."""
+        """Costs as given; a space whose costs may come in another layout flattens them."""
         return costs
 
     @cached_property
@@ -84,7 +85,7 @@ class FeatureSpace:
         """Which groups can be had, (rows, groups): those with at least one present column, from (rows, columns)."""
         if self.columns_are_groups:
             return present
-        available = torch.zeros(len(present), self.n_groups, dtype=torch.bool, device=present.device)
+        available = present.new_zeros(len(present), self.n_groups)
         for column, group in enumerate(self.group_of_column):
             if group >= 0:
                 available[:, group] |= present[:, column]

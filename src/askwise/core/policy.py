@@ -4,32 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from askwise.core.arrays import Array
 from askwise.core.belief import Belief, OneRow
+from askwise.core.capabilities import Declaring
 from askwise.core.features import FeatureSpace
 from askwise.core.rows import Rows
 
 
-class Policy(nn.Module):
+class Policy(Declaring, nn.Module):
     """`policy(x, mask, scores=True) -> Belief` for inputs (batch, entries) and a mask (batch, columns; 1 = known).
 
     A policy is a function of the set of answers, never of their order. `is_information` says whether a score is
-    information, that may be divided by cost and met by a penalty, or only an order.
+    information, which may be divided by cost and compared with a penalty, or only an order.
     """
 
     is_information: bool = True
-    # Whether it can be written as one graph for other programs, whose shapes do not depend on the data.
-    is_exportable: bool = True
-    # Whether many walks over many rows take little beside training.
-    is_quick: bool = True
-    # Whether it walks under the noise it learns under, such as dropout: that is exploration too.
-    explores: bool = True
-    # How many times rougher its float32 is than that of a small perceptron.
-    rounding: float = 1.0
     group_of_column: Tensor
     column_of_entry: Tensor
 
@@ -59,18 +53,22 @@ class Policy(nn.Module):
         raise NotImplementedError
 
     def track(self, rows: Rows) -> Tracker:
-        """Beliefs about rows of which one group after another becomes known, from none on."""
+        """Track predictions and scores while groups are revealed one by one, from none on."""
         return Tracker(self, rows)
 
+    def numpy_facts(self) -> dict[str, Any] | None:
+        """What a file tells a program without torch, which then runs one row in numpy; None if it can't."""
+        return None
+
     def one_row(self) -> Callable[[], OneRow]:
-        """What starts the beliefs about a session's row. A model keeps it: it may hold the weights in another form."""
+        """Returns a function that starts a session's row. A model keeps it: it may hold the weights in another form."""
         return partial(TorchRow, self)
 
 
 class Tracker:
-    """Follows rows as their groups become known. This one thinks everything anew at every step.
+    """Tracks rows while groups are revealed. This one computes everything anew at every step.
 
-    A policy that can carry its thoughts on from step to step gives a tracker of its own.
+    A policy that can update its computation from step to step returns a tracker of its own.
     """
 
     def __init__(self, policy: Policy, rows: Rows) -> None:
@@ -78,19 +76,19 @@ class Tracker:
         self.rows = rows
 
     def belief(self, known: Tensor, scores: bool = True) -> Belief:
-        """What is believed once `known` (batch, groups), all that was revealed, is known."""
+        """The belief at `known` (batch, groups), which is all that was revealed."""
         return self.policy(self.rows.x, self.policy.mask(known, self.rows.present), scores)
 
     def reveal(self, group: Tensor, asked: Tensor) -> None:
-        """One group of each row (batch,) becomes known, where it was asked (batch,)."""
+        """Reveal one group of each row (batch,) where it was asked (batch,)."""
 
     def keep(self, index: Tensor) -> None:
-        """Go on with some of the rows only."""
+        """Go on with these rows only."""
         self.rows = self.rows.take(index)
 
 
 class TorchRow:
-    """Beliefs about one row by running the policy, which is in float64."""
+    """Computes beliefs about one row by running the policy, which is in float64."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy

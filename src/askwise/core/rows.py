@@ -1,12 +1,28 @@
-"""Encoded rows, in batches."""
+"""Encoded rows, and sources of rows that hand out batches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
+
+
+class RowSource(Protocol):
+    """Rows to learn from, handed out in batches in shuffled order. Rows in memory are one kind."""
+
+    def __len__(self) -> int: ...
+
+    def shuffled_batches(self, n_batches: int, size: int, device: torch.device) -> Iterator[tuple[Rows, Tensor]]:
+        """An epoch: so many batches of exactly `size` rows on a device, and their weights (size,); 0 is padding."""
+        ...
+
+    def in_memory(self) -> Rows:
+        """All rows at once, for methods that need them; raises if they do not fit."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -22,7 +38,7 @@ class Rows:
         return len(self.x)
 
     def each(self, change: Callable[[Tensor], Tensor]) -> Rows:
-        """Rows whose every tensor is changed; where availability is presence, one tensor stays both."""
+        """Apply a function to every tensor; if availability is presence, one tensor stays both."""
         present = change(self.present)
         available = present if self.available is self.present else change(self.available)
         return Rows(change(self.x), present, available, None if self.y is None else change(self.y))
@@ -42,7 +58,7 @@ class Rows:
         return self.each(torch.clone)
 
     def copy_(self, rows: Rows) -> None:
-        """Take over the contents of rows of the same shape."""
+        """Copy the contents of rows of the same shape into these."""
         for mine, theirs in zip(self.parts, rows.parts, strict=True):
             mine.copy_(theirs, non_blocking=True)
 
@@ -56,6 +72,22 @@ class Rows:
             *([] if self.y is None else [self.y]),
         ]
 
+    def in_memory(self) -> Rows:
+        return self
+
+    def shuffled_batches(self, n_batches: int, size: int, device: torch.device) -> Iterator[tuple[Rows, Tensor]]:
+        """An epoch of batches of exactly `size` rows, with weight 0 for the padding of the last one.
+
+        Rows on another device are sent batch by batch, while the device works on earlier ones.
+        """
+        n = len(self)
+        order = torch.randperm(n, device=self.x.device)
+        padded = order[torch.arange(n_batches * size, device=self.x.device) % n]
+        weight = (torch.arange(n_batches * size, device=device) < n).float()
+        for start in range(0, n_batches * size, size):
+            batch = self.take(padded[start : start + size])
+            yield batch if self.x.device == device else batch.sent(device), weight[start : start + size]
+
     def batches(self, size: int) -> Sequence[Rows]:
         return [self.take(slice(start, start + size)) for start in range(0, len(self), size)]
 
@@ -65,3 +97,18 @@ def evenly(n: int, most: int) -> Tensor:
     count = min(n, most)
     # In whole numbers: a rounding error of floats would name some rows twice, and skip others.
     return torch.arange(count) * (n - 1) // max(count - 1, 1)
+
+
+def even_batches(n_rows: int, batch_size: int) -> tuple[int, int]:
+    """The number of batches in an epoch and their common size: as even as can be, the last one padded."""
+    count = max(1, math.ceil(n_rows / batch_size))
+    return count, math.ceil(n_rows / count)
+
+
+def placed(rows: Rows, device: torch.device, share: float = 0.5) -> Rows:
+    """Rows on the device if they take at most a share of its free memory; else as they are, sent batch by batch."""
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        if sum(part.nbytes for part in rows.parts) > share * free:
+            return rows
+    return rows.to(device)

@@ -8,24 +8,36 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from torch import Tensor
 
-from askwise.core.arrays import (
-    among,
-    any_in_row,
-    at_least_zero,
-    both,
-    largest,
-    like,
-    namespace,
-    uniform,
-)
+from askwise.core.arrays import among, at_least_zero, both, largest, like, namespace
 from askwise.core.belief import Belief
 from askwise.core.errors import AskwiseError
-from askwise.core.policy import Policy
+from askwise.core.prices import Prices
 from askwise.core.tasks import entropy
 
 NOTHING_LEFT = "nothing-left"
+
+
+class Signals(Protocol):
+    """What a stopping rule looks at: one step of a batch (batch,), or all steps of a rollout (steps, batch)."""
+
+    @property
+    def best(self) -> Any:
+        """The largest value (score per cost) of a group that can be asked; -inf where none can."""
+
+    @property
+    def spent(self) -> Any: ...
+
+    @property
+    def entropy(self) -> Any:
+        """H(y | x_S) of the prediction in nats; classes only."""
+
+    @property
+    def cheapest(self) -> Any:
+        """The lowest cost of an open group; infinite where none is open."""
+
+    @property
+    def can_ask(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -34,20 +46,25 @@ class Step:
 
     known, open (batch, groups): answered; askable, that is neither known nor unavailable. spent (batch,).
     values (batch, groups): score per cost, -inf where it can't be asked or paid. best, choice (batch,): the largest
-    value and its group; `can_ask` is False where nothing can be chosen. In a batch they are tensors; a session's step,
-    of one case, holds numpy arrays, but for rules of a user's own.
+    value and its group; `can_ask` is False where nothing can be chosen. A batch holds tensors. A session's step holds
+    numpy arrays of one row, or tensors if its rule is a user's own.
     """
 
     belief: Belief
     known: Any
     open: Any
     spent: Any
-    costs: Any
+    prices: Prices
     values: Any
     best: Any
     choice: Any
 
-    # Many rules look at one step: what they share is computed once.
+    @property
+    def costs(self) -> Any:
+        """The cost of each group, (groups,) or (batch, groups)."""
+        return self.prices.of(self.known)
+
+    # Several rules may look at one step: what they share is computed once.
     @cached_property
     def can_ask(self) -> Any:
         return self.best > -math.inf
@@ -55,10 +72,7 @@ class Step:
     @cached_property
     def cheapest(self) -> Any:
         """The lowest cost of an open group, (batch,); infinite where none is open."""
-        xp = namespace(self.open)
-        if uniform(self.costs):
-            return xp.where(any_in_row(self.open), self.costs[0], math.inf)
-        return xp.amin(xp.where(self.open, self.costs, math.inf), 1)
+        return self.prices.cheapest(self.known, self.open)
 
     @property
     def any_open(self) -> Any:
@@ -74,64 +88,65 @@ class Step:
         return self.known.sum(1)
 
     @property
-    def known_next(self) -> Tensor:
+    def known_next(self) -> Any:
         """What is known once the choice is answered; unchanged where nothing can be asked."""
         choice = self.choice[:, None]
         return self.known.scatter(1, choice, self.known.gather(1, choice) | self.can_ask[:, None])
 
     @property
-    def spent_next(self) -> Tensor:
-        cost = self.costs[0] if uniform(self.costs) else self.costs[self.choice]
-        return self.spent + cost * self.can_ask
+    def spent_next(self) -> Any:
+        return self.spent + self.prices.of_choice(self.known, self.choice) * self.can_ask
 
 
 class StoppingRule(Protocol):
-    """What a rule must have: it judges each case by itself, since those that have stopped leave the batch.
+    """What a rule must have: it judges each case by itself, since cases that have stopped leave the batch.
 
-    `allows(spent, costs)` is optional: which groups it lets one pay, (batch, groups), or (batch, 1) for all of them.
+    `allows(spent, costs)` is optional: which groups the rule lets one pay, (batch, groups), or (batch, 1) for all.
     """
 
-    def stops(self, step: Step) -> Tensor:
-        """Which cases stop here, (batch,)."""
-        ...
+    def stops(self, step: Any) -> Any:
+        """Which cases of a Step stop here, (batch,)."""
 
 
-def price(policy: Policy, scores: Any, costs: Any) -> Any:
-    """Score per cost, never below 0, where scores are information; else the scores themselves."""
-    return at_least_zero(scores) / like(costs, scores) if policy.is_information else scores
+def value_per_cost(scores: Any, costs: Any, is_information: bool) -> Any:
+    """Score per cost, never below 0, if scores are information; else the scores themselves."""
+    return at_least_zero(scores) / like(costs, scores) if is_information else scores
 
 
 def propose(
-    policy: Policy,
     belief: Belief,
     known: Any,
     available: Any,
     spent: Any,
-    costs: Any,
+    prices: Prices,
     rule: StoppingRule | None = None,
+    is_information: bool = True,
 ) -> Step:
     """The step at `known`: the best group per cost among those that are open, available and affordable.
 
     Exact ties go to the cheaper group, then to the first.
     """
-    open_, candidates = askable(known, available, spent, costs, rule)
-    return _chosen(policy, belief, known, open_, candidates, spent, costs)
+    open_, candidates = askable(known, available, spent, prices, rule)
+    return choose(belief, known, open_, candidates, spent, prices, is_information)
 
 
-def askable(known: Any, available: Any, spent: Any, costs: Any, rule: StoppingRule | None) -> tuple[Any, Any]:
+def askable(known: Any, available: Any, spent: Any, prices: Prices, rule: StoppingRule | None) -> tuple[Any, Any]:
     """The open groups, and those of them that the rule allows to be paid, (batch, groups) each."""
     open_ = available & ~known
     allows = getattr(rule, "allows", None)
-    return open_, open_ if allows is None else both(open_, allows(spent, costs))
+    return open_, open_ if allows is None else both(open_, allows(spent, prices.of(known)))
 
 
-def _chosen(policy: Policy, belief: Belief, known: Any, open_: Any, candidates: Any, spent: Any, costs: Any) -> Step:
-    xp = namespace(known)
-    values = among(price(policy, belief.scores, costs), candidates)
+def choose(
+    belief: Belief, known: Any, open_: Any, candidates: Any, spent: Any, prices: Prices, is_information: bool
+) -> Step:
+    """The step that chooses the best of the candidates (batch, groups)."""
+    costs = prices.of(known)
+    values = among(value_per_cost(belief.scores, costs, is_information), candidates)
     best, choice = largest(values)
-    if not uniform(costs):
-        choice = xp.where(values == best[:, None], like(costs, values), math.inf).argmin(1)
-    return Step(belief, known, open_, spent, costs, values, best, choice)
+    if not prices.are_equal:
+        choice = namespace(known).where(values == best[:, None], like(costs, values), math.inf).argmin(1)
+    return Step(belief, known, open_, spent, prices, values, best, choice)
 
 
 def parts_of(rule: StoppingRule | None) -> tuple[StoppingRule, ...]:
@@ -144,8 +159,23 @@ def rule_name(rule: object) -> str:
     return str(getattr(rule, "name", type(rule).__name__))
 
 
-def _judgement(rule: StoppingRule, step: Step) -> Any:
-    """What a rule says, or a clear error where it can't be meant."""
+def reasons(rule: StoppingRule | None, step: Step) -> tuple[Any, list[str]]:
+    """Why each case stops here, as an index into the returned names; -1 where it goes on."""
+    xp = namespace(step.known)
+    names = [NOTHING_LEFT]
+    reason = xp.where(step.any_open, -1, 0)
+    parts = parts_of(rule)
+    for part in parts:
+        names.append(rule_name(part))
+        reason = xp.where((reason < 0) & _checked_stops(part, step), len(names) - 1, reason)
+    # A rule that allows nothing more has stopped the case, whether it says so or not.
+    limiting = next((part for part in parts if hasattr(part, "allows")), None)
+    names.append(NOTHING_LEFT if limiting is None else rule_name(limiting))
+    return xp.where((reason < 0) & ~step.can_ask, len(names) - 1, reason), names
+
+
+def _checked_stops(rule: StoppingRule, step: Step) -> Any:
+    """What a rule says, or a clear error if it is no bool for each row."""
     stops = rule.stops(step)
     whole = isinstance(stops, (bool, np.bool_))
     if whole or (str(getattr(stops, "dtype", "")).endswith("bool") and tuple(stops.shape) in ((), step.best.shape)):
@@ -156,18 +186,3 @@ def _judgement(rule: StoppingRule, step: Step) -> Any:
         f"{rule_name(rule)}.stops(step) must give one bool for each row, of shape ({len(step.best)},); "
         f"it gave a {what}{shape}"
     )
-
-
-def reasons(rule: StoppingRule | None, step: Step) -> tuple[Any, list[str]]:
-    """Why each case stops here, as an index into the returned names; -1 where it goes on."""
-    xp = namespace(step.known)
-    names = [NOTHING_LEFT]
-    reason = xp.where(step.any_open, -1, 0)
-    parts = parts_of(rule)
-    for part in parts:
-        names.append(rule_name(part))
-        reason = xp.where((reason < 0) & _judgement(part, step), len(names) - 1, reason)
-    # A rule that allows nothing more has stopped the case, whether it says so or not.
-    limiting = next((part for part in parts if hasattr(part, "allows")), None)
-    names.append(NOTHING_LEFT if limiting is None else rule_name(limiting))
-    return xp.where((reason < 0) & ~step.can_ask, len(names) - 1, reason), names

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from askwise.core.arrays import uniform
+from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, AskwiseWarning, shortened, unknown_name
-from askwise.core.policy import Policy
-from askwise.core.step import Step, StoppingRule, parts_of
+from askwise.core.step import Signals, StoppingRule, parts_of
 from askwise.core.tasks import Classification, Task
 
 Frontier = Mapping[str, Any]
@@ -23,6 +22,13 @@ Frontier = Mapping[str, Any]
 ROUNDING = 1e-9
 # Every step looks at every rule: a text of thousands of them is no rule that anybody means.
 MOST_PARTS = 100
+
+
+class HasScores(Protocol):
+    """A policy or a model: its scores are information, or only an order."""
+
+    @property
+    def is_information(self) -> bool: ...
 
 
 class Rule:
@@ -40,10 +46,10 @@ class Rule:
     def __ror__(self, other: StoppingRule) -> AnyOf:
         return AnyOf(parts_of(other) + parts_of(self))
 
-    def stops(self, step: Step) -> Any:
+    def stops(self, step: Signals) -> Any:
         raise NotImplementedError
 
-    def check(self, task: Task, policy: Policy) -> None:
+    def check(self, task: Task, policy: HasScores) -> None:
         """Raise a clear error where the rule has no meaning for this task or policy."""
 
     def resolve(self, frontier: Callable[[], Frontier]) -> StoppingRule:
@@ -52,40 +58,45 @@ class Rule:
         return self
 
 
-def _number(what: str, value: object) -> None:
-    try:
-        fits = isinstance(value, (int, float, np.integer, np.floating)) and float(value) >= 0
-    except OverflowError:
-        # A whole number that no float can hold.
-        fits = False
-    if not fits or isinstance(value, bool):
-        raise AskwiseError(f"{what} takes a number of at least 0, was given {shortened(value)}")
+class NumberRule(Rule):
+    """A rule with one setting: a number of at least 0."""
 
+    what: ClassVar[str]
 
-def _text(value: float) -> str:
-    """A number as short as can be read back exactly."""
-    short = f"{value:g}"
-    return short if float(short) == value else repr(float(value))
+    @property
+    def number(self) -> float:
+        """The setting, whatever the rule calls it."""
+        value: float = next(iter(vars(self).values()))
+        return value
+
+    def __post_init__(self) -> None:
+        value: object = self.number
+        try:
+            fits = isinstance(value, (int, float, np.integer, np.floating)) and float(value) >= 0
+        except OverflowError:
+            # A whole number that no float can hold.
+            fits = False
+        if not fits or isinstance(value, bool):
+            raise AskwiseError(f"{self.what} takes a number of at least 0, was given {shortened(value)}")
+
+    def __str__(self) -> str:
+        # As short as can be read back exactly.
+        short = f"{self.number:g}"
+        return f"{self.name}={short if float(short) == self.number else repr(float(self.number))}"
 
 
 @dataclass(frozen=True)
-class Budget(Rule):
+class Budget(NumberRule):
     """Spend at most k, in cost units: go on with the best group that is still affordable, stop when none is."""
 
     k: float
     name: ClassVar[str] = "budget"
-
-    def __post_init__(self) -> None:
-        _number("a budget", self.k)
-
-    def __str__(self) -> str:
-        return f"budget={_text(self.k)}"
+    what: ClassVar[str] = "a budget"
 
     def allows(self, spent: Any, costs: Any) -> Any:
-        # Where all cost the same, one comparison a row will do.
-        return (costs[:1] if uniform(costs) else costs) <= self._left(spent)[:, None]
+        return costs <= self._left(spent)[:, None]
 
-    def stops(self, step: Step) -> Any:
+    def stops(self, step: Signals) -> Any:
         return step.cheapest > self._left(step.spent)
 
     def _left(self, spent: Any) -> Any:
@@ -94,19 +105,14 @@ class Budget(Rule):
 
 
 @dataclass(frozen=True)
-class Confidence(Rule):
+class Confidence(NumberRule):
     """Stop when the entropy of the prediction, H(y | x_S), is at most m nats."""
 
     m: float
     name: ClassVar[str] = "confidence"
+    what: ClassVar[str] = "a confidence"
 
-    def __post_init__(self) -> None:
-        _number("a confidence", self.m)
-
-    def __str__(self) -> str:
-        return f"confidence={_text(self.m)}"
-
-    def check(self, task: Task, policy: Policy) -> None:
+    def check(self, task: Task, policy: HasScores) -> None:
         del policy
         if not isinstance(task, Classification):
             raise AskwiseError(
@@ -114,28 +120,23 @@ class Confidence(Rule):
                 "use a budget, a penalty or an average cost"
             )
 
-    def stops(self, step: Step) -> Any:
+    def stops(self, step: Signals) -> Any:
         return step.entropy <= self.m * (1 + ROUNDING)
 
-    def near(self, step: Step, tolerance: float) -> Any:
+    def near(self, step: Signals, tolerance: float) -> Any:
         """Where rounding could decide."""
         return abs(step.entropy - self.m) <= tolerance * self.m
 
 
 @dataclass(frozen=True)
-class Penalty(Rule):
+class Penalty(NumberRule):
     """Stop when no open group that can be paid is worth its cost: max value / cost < lam."""
 
     lam: float
     name: ClassVar[str] = "penalty"
+    what: ClassVar[str] = "a penalty"
 
-    def __post_init__(self) -> None:
-        _number("a penalty", self.lam)
-
-    def __str__(self) -> str:
-        return f"penalty={_text(self.lam)}"
-
-    def check(self, task: Task, policy: Policy) -> None:
+    def check(self, task: Task, policy: HasScores) -> None:
         del task
         if not policy.is_information:
             raise AskwiseError(
@@ -143,28 +144,39 @@ class Penalty(Rule):
                 "use a budget or a confidence, as Budget(5) or budget=5"
             )
 
-    def stops(self, step: Step) -> Any:
-        return (step.best < self.lam * (1 - ROUNDING)) & step.can_ask
+    def stops(self, step: Signals) -> Any:
+        return (step.best < self._level) & step.can_ask
 
-    def near(self, step: Step, tolerance: float) -> Any:
+    def near(self, step: Signals, tolerance: float) -> Any:
         """Where rounding could decide."""
         return abs(step.best - self.lam) <= tolerance * self.lam
 
+    @property
+    def _level(self) -> float:
+        """The best value below which it stops."""
+        return self.lam * (1 - ROUNDING)
+
+    @staticmethod
+    def steps_of_many(best: Array, penalties: Sequence[float]) -> Iterator[Array]:
+        """For each row, the steps at which each of many penalties stops it, from best (steps + 1, rows).
+
+        The same as `stops` at every step. One pass over the steps serves all penalties: a row goes on while its best
+        value has stayed at the penalty or above.
+        """
+        levels = -np.array([Penalty(lam)._level for lam in penalties])
+        for values in best.T:
+            yield np.searchsorted(-np.minimum.accumulate(values, dtype=np.float64), levels, side="right")
+
 
 @dataclass(frozen=True)
-class AverageCost(Rule):
+class AverageCost(NumberRule):
     """Spend at most k on average: the penalty whose mean cost on the validation rows is the largest not above k."""
 
     k: float
     name: ClassVar[str] = "average-cost"
+    what: ClassVar[str] = "an average cost"
 
-    def __post_init__(self) -> None:
-        _number("an average cost", self.k)
-
-    def __str__(self) -> str:
-        return f"average-cost={_text(self.k)}"
-
-    def check(self, task: Task, policy: Policy) -> None:
+    def check(self, task: Task, policy: HasScores) -> None:
         Penalty(0).check(task, policy)
 
     def resolve(self, frontier: Callable[[], Frontier]) -> Penalty:
@@ -200,7 +212,7 @@ class AnyOf(Rule):
     def __str__(self) -> str:
         return "|".join(str(p) for p in self.parts)
 
-    def check(self, task: Task, policy: Policy) -> None:
+    def check(self, task: Task, policy: HasScores) -> None:
         for part in self.parts:
             check_rule(part, task, policy)
 
@@ -211,11 +223,11 @@ class AnyOf(Rule):
         anything = spent[:, None] + costs <= math.inf
         return reduce(and_, [part.allows(spent, costs) for part in self.parts if hasattr(part, "allows")], anything)
 
-    def stops(self, step: Step) -> Any:
+    def stops(self, step: Signals) -> Any:
         return reduce(or_, [part.stops(step) for part in self.parts])
 
 
-def check_rule(rule: StoppingRule, task: Task, policy: Policy) -> None:
+def check_rule(rule: StoppingRule, task: Task, policy: HasScores) -> None:
     """Raise where the rule can't be run at all, or has no meaning here."""
     if isinstance(rule, type) or not callable(getattr(rule, "stops", None)):
         raise AskwiseError(

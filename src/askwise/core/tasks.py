@@ -1,25 +1,29 @@
-"""What is predicted: the loss of a prediction, and how outputs become answers."""
+"""What is predicted: the loss of a prediction, and how outputs become answers.
+
+Losses need torch, which they import when they are first computed; a session in numpy computes none.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional as F
 
-from askwise.core.arrays import Array, like, log_softmax, namespace
+from askwise.core.arrays import Array, is_numpy, like, log_softmax, namespace
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 
 def entropy(outputs: Any) -> Any:
     """H(y | x_S) in nats of logits (batch, classes), tensor or array."""
-    # In float64: of a sure prediction, float32 would keep hardly a digit of what little entropy is left. Not in a graph
-    # for other programs, some of which know no float64.
-    wide = isinstance(outputs, Tensor) and not torch.compiler.is_compiling()
+    # In float64: float32 keeps hardly a digit of the small entropy of a sure prediction. A graph for other programs
+    # stays in float32, since some of them do not support float64.
+    wide = not is_numpy(outputs) and not namespace(outputs).compiler.is_compiling()
     log_p = log_softmax(outputs.double() if wide else outputs)
     # p log p with p = exp(log p) is exact at p = 0: exp(-inf) never meets a logarithm.
     return like(-(namespace(log_p).exp(log_p) * log_p).sum(-1), outputs)
@@ -27,13 +31,21 @@ def entropy(outputs: Any) -> Any:
 
 def _numbers(outputs: Any) -> Array:
     """Outputs, tensor or array, as an array of float64."""
-    return outputs.double().cpu().numpy() if isinstance(outputs, Tensor) else outputs
+    return outputs if is_numpy(outputs) else outputs.double().cpu().numpy()
 
 
 @lru_cache(maxsize=32)
 def _tensor(values: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
     """A constant on a device, copied there once: a copy in every training step would make the host wait."""
+    import torch
+
     return torch.tensor(values, dtype=dtype, device=device)
+
+
+def _cross_entropy(outputs: Tensor, y: Tensor) -> Tensor:
+    from torch.nn import functional as F
+
+    return F.cross_entropy(outputs, y, reduction="none")
 
 
 class Task(ABC):
@@ -87,11 +99,13 @@ class Classification(Task):
         return 1.0
 
     def encode(self, y: Array) -> Tensor:
+        import torch
+
         position = {label: i for i, label in enumerate(self.labels)}
         return torch.tensor([position[label] for label in y.tolist()], dtype=torch.int64)
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        return F.cross_entropy(outputs, y, reduction="none")
+        return _cross_entropy(outputs, y)
 
     def training_loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Cross entropy; with class weights w, of logits + log w, so that the logits stay at the true prevalence.
@@ -102,7 +116,7 @@ class Classification(Task):
         if self.weights is None:
             return self.loss(outputs, y)
         weights = _tensor(self.weights, outputs.dtype, outputs.device)
-        return F.cross_entropy(outputs + weights.log(), y, reduction="none") * weights[y]
+        return _cross_entropy(outputs + weights.log(), y) * weights[y]
 
     def decode(self, outputs: Any) -> Array:
         return np.exp(log_softmax(_numbers(outputs)))
@@ -128,6 +142,8 @@ class Regression(Task):
         return self.scale**2
 
     def encode(self, y: Array) -> Tensor:
+        import torch
+
         return torch.as_tensor(y.astype(np.float64) - self.center).float()
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:

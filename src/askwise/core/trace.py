@@ -11,13 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from askwise.core.arrays import (
-    full_precision,
-    keep_memory,
-)
 from askwise.core.policy import Policy
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
-from askwise.core.step import StoppingRule, reasons
+from askwise.core.step import Step, StoppingRule, reasons
+from askwise.core.tensors import full_precision, keep_memory
 from askwise.core.walk import Walk
 
 # Rows that have stopped leave a batch once they are more than a fifth of it: copying the others takes time too.
@@ -36,8 +34,8 @@ class Stop:
 class Trace:
     """A rollout, and where each rule cut it.
 
-    outputs (steps + 1, rows, n_outputs); spent, best (steps + 1, rows); choice (steps, rows; -1 = none). Of a row that
-    every rule has stopped, what comes later means nothing.
+    outputs (steps + 1, rows, n_outputs); spent, best (steps + 1, rows); choice (steps, rows; -1 = none). What comes
+    after every rule has stopped a row means nothing.
     """
 
     outputs: Tensor
@@ -52,7 +50,7 @@ class Trace:
         return self.outputs[index, rows], self.spent[index, rows], self._asked[index, rows]
 
     def take(self, index: Tensor) -> Trace:
-        """Of some of the rows, by their numbers."""
+        """The trace of some of the rows, by their numbers."""
         stops = tuple(Stop(stop.at[index], stop.reason[index.numpy()]) for stop in self.stops)
         return Trace(self.outputs[:, index], self.spent[:, index], self.best[:, index], self.choice[:, index], stops)
 
@@ -62,54 +60,89 @@ class Trace:
         return torch.cat([self.choice.new_zeros(1, self.choice.shape[1]), (self.choice >= 0).cumsum(0)])
 
 
-def _roll(
-    policy: Policy,
-    rows: Rows,
-    costs: Tensor,
-    rules: Sequence[StoppingRule | None],
-    walked_by: StoppingRule | None,
-    exact: Policy | None,
-) -> Trace:
-    n_groups = rows.available.shape[1]
-    log: dict[str, list[Tensor]] = {"outputs": [], "spent": [], "best": [], "choice": []}
-    path = Walk(policy, rows, costs, walked_by, exact, rules)
-    # Where and why each rule (first dimension) stops each row; for all rows, and for those still here.
-    all_at = torch.full((len(rules), len(rows)), n_groups, device=rows.x.device)
-    all_why = torch.full_like(all_at, -1)
-    at, why, here = all_at, all_why, torch.arange(len(rows), device=rows.x.device)
+class _Recorder:
+    """Records the steps of all rows of a batch, also while some of them have left the walk."""
 
-    def note(name: str, values: Tensor, before: Tensor | None) -> None:
-        """Keep the values of all rows; those that have left the walk stay as they were `before`."""
-        log[name].append(values if before is None or len(here) == len(before) else before.index_copy(0, here, values))
+    def __init__(self, n_rows: int, device: torch.device) -> None:
+        self.all = torch.arange(n_rows, device=device)
+        self.here = self.all
+        self.log: dict[str, list[Tensor]] = {"outputs": [], "spent": [], "best": [], "choice": []}
 
+    def add(self, step: Step) -> None:
+        for name, values in (("outputs", step.belief.outputs), ("spent", step.spent), ("best", step.best)):
+            earlier = self.log[name]
+            earlier.append(self._spread(values, earlier[-1]) if earlier else values)
+
+    def add_choice(self, choice: Tensor) -> None:
+        self.log["choice"].append(self._spread(choice, torch.full_like(self.all, -1)))
+
+    def _spread(self, values: Tensor, before: Tensor) -> Tensor:
+        """Values of all rows; rows that have left the walk keep those of before."""
+        return values if len(self.here) == len(self.all) else before.index_copy(0, self.here, values)
+
+    def trace(self, stops: tuple[Stop, ...]) -> Trace:
+        no_choice = torch.empty(0, len(self.all), dtype=torch.int64)
+        parts = {name: torch.stack(values).cpu() if values else no_choice for name, values in self.log.items()}
+        return Trace(**parts, stops=stops)
+
+
+class _Stops:
+    """Where, and why, each rule (first dimension) stops each row."""
+
+    def __init__(self, rules: Sequence[StoppingRule | None], rows: Rows) -> None:
+        self.rules = rules
+        n_rows, n_groups = rows.available.shape
+        self.all_at = torch.full((len(rules), n_rows), n_groups, device=rows.x.device)
+        self.all_why = torch.full_like(self.all_at, -1)
+        # Of the rows that are still in the walk.
+        self.at, self.why = self.all_at, self.all_why
+        self.names: list[list[str]] = []
+
+    def judge(self, step: Step, t: int) -> Tensor:
+        """Note which rules stop which rows at step t; returns which rows go on, (rows here,)."""
+        found = [reasons(rule, step) for rule in self.rules]
+        self.names = [names for _, names in found]
+        reason = torch.stack([index for index, _ in found])
+        now = (self.why < 0) & (reason >= 0)
+        self.at, self.why = torch.where(now, t, self.at), torch.where(now, reason, self.why)
+        return self.why.amin(0) < 0
+
+    def store(self, here: Tensor) -> None:
+        """Write what was noted of the rows that are here to the table of all rows."""
+        self.all_at, self.all_why = (
+            self.all_at.index_copy(1, here, self.at),
+            self.all_why.index_copy(1, here, self.why),
+        )
+
+    def keep(self, index: Tensor) -> None:
+        self.at, self.why = self.at[:, index], self.why[:, index]
+
+    def result(self) -> tuple[Stop, ...]:
+        each = zip(self.all_at.cpu(), self.all_why.cpu(), self.names, strict=True)
+        return tuple(Stop(at, np.array(names, dtype=object)[why.numpy()]) for at, why, names in each)
+
+
+def _roll(path: Walk, rules: Sequence[StoppingRule | None]) -> Trace:
+    """Walk one batch until each rule has stopped each row."""
+    n_rows, n_groups = path.rows.available.shape
+    record, stops = _Recorder(n_rows, path.rows.x.device), _Stops(rules, path.rows)
     for t in range(n_groups + 1):
         step = path.step()
-        found = [reasons(rule, step) for rule in rules]
-        reason = torch.stack([index for index, _ in found])
-        now = (why < 0) & (reason >= 0)
-        at, why = torch.where(now, t, at), torch.where(now, reason, why)
-        going = why.amin(0) < 0
-        for name, values in (("outputs", step.belief.outputs), ("spent", step.spent), ("best", step.best)):
-            note(name, values, log[name][-1] if t else None)
+        going = stops.judge(step, t)
+        record.add(step)
         n_going = int(going.sum())
-        if n_going:
-            note("choice", torch.where(going & step.can_ask, step.choice, -1), torch.full_like(all_at[0], -1))
-            path.go_on(step)
-        if not n_going or n_going < MOST_STANDING * len(here):
-            all_at, all_why = all_at.index_copy(1, here, at), all_why.index_copy(1, here, why)
-            if not n_going:
-                break
+        if not n_going:
+            break
+        record.add_choice(torch.where(going & step.can_ask, step.choice, -1))
+        path.advance(step)
+        if n_going < MOST_STANDING * len(record.here):
+            stops.store(record.here)
             index = going.nonzero()[:, 0]
             path.keep(index)
-            at, why, here = at[:, index], why[:, index], here[index]
-    stops = tuple(
-        Stop(a, np.array(names, dtype=object)[w.numpy()])
-        for a, w, (_, names) in zip(all_at.cpu(), all_why.cpu(), found, strict=True)
-    )
-    no_choice = torch.empty(0, len(rows), dtype=torch.int64)
-    return Trace(
-        **{name: torch.stack(values).cpu() if values else no_choice for name, values in log.items()}, stops=stops
-    )
+            stops.keep(index)
+            record.here = record.here[index]
+    stops.store(record.here)
+    return record.trace(stops.result())
 
 
 def _join(traces: Sequence[Trace]) -> Trace:
@@ -141,7 +174,7 @@ def _join(traces: Sequence[Trace]) -> Trace:
 def rollout(
     policy: Policy,
     rows: Rows,
-    costs: Tensor,
+    prices: Prices,
     rules: Sequence[StoppingRule | None],
     walked_by: StoppingRule | None = None,
     place: Callable[[Rows], Rows] = lambda rows: rows,
@@ -151,17 +184,16 @@ def rollout(
 ) -> Trace:
     """Roll every row out until each of `rules` has stopped it (None: until nothing is left).
 
-    `walked_by` is the rule whose `allows` limits what may be chosen on the way: rules without `allows` share a walk.
-    `place` brings a batch to where the policy is. `exact`: the policy in float64, which decides where the values of two
-    groups are nearly equal, or one is nearly at a threshold, so that a row is asked the same in a batch, alone and in a
-    session.
+    walked_by: the rule whose `allows` limits what may be chosen on the way; rules without `allows` share a walk.
+    place: moves a batch to the policy's device. exact: the policy in float64, which decides where two values are
+    nearly equal, or one is nearly at a threshold. So a row is asked the same in a batch, alone and in a session.
     """
     keep_memory()
     traces = []
-    size = batch_size or policy.space.rows_at_once(costs.device)
+    size = batch_size or policy.space.rows_at_once(prices.costs.device)
     for i, batch in enumerate(rows.batches(size)):
         with full_precision():
-            traces.append(_roll(policy, place(batch), costs, rules, walked_by, exact))
+            traces.append(_roll(Walk(policy, place(batch), prices, walked_by, exact, rules), rules))
         if progress is not None:
             progress(min(1.0, (i + 1) * size / len(rows)))
     return _join(traces)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 import pandas as pd
 import torch
@@ -12,9 +10,11 @@ from askwise.core.arrays import Array
 from askwise.core.rows import Rows, evenly
 from askwise.core.stopping import Penalty
 from askwise.core.trace import Trace
-from askwise.evaluation.curves import _curve, _equal, _grid, _record, curve
+from askwise.evaluation.curves import curve, curve_of_trace, record
 from askwise.evaluation.metrics import coded
-from askwise.model.model import Costs, Model
+from askwise.evaluation.thresholds import are_equal, thresholds
+from askwise.model.model import Model
+from askwise.model.session_model import Costs
 
 # Penalties to look an average cost up among.
 FINE_POINTS = 2000
@@ -42,30 +42,21 @@ def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd
         return model.frontiers[prices]
     trace, truth = model.trace(rows, [None], prices), coded(model.task, y)
     # Unequal prices take a walk for each budget.
-    if model.policy.is_quick or _equal(prices):
+    if model.policy.capabilities.cheap_scores or are_equal(prices):
         some = evenly(len(rows), KEPT_ROWS)
-        model.curves[prices] = _curve(model, rows.take(some), truth[some.numpy()], trace.take(some), prices)
-    penalties = _grid(trace.best.numpy(), trace.spent.numpy(), FINE_POINTS)
+        model.curves[prices] = curve_of_trace(model, rows.take(some), truth[some.numpy()], trace.take(some), prices)
+    penalties = thresholds(trace.best.numpy(), trace.spent.numpy(), FINE_POINTS)
     # Row by row: all stops of all rows at once would fill gigabytes.
-    cost = sum(spent[at] for spent, at in zip(trace.spent.numpy().T, _stops(trace, penalties), strict=True))
+    stops = Penalty.steps_of_many(trace.best.numpy(), penalties)
+    cost = sum(spent[at] for spent, at in zip(trace.spent.numpy().T, stops, strict=True))
     model.frontiers[prices] = _frontier(model, trace, truth, 200)
     model.spending[prices] = pd.DataFrame({"penalty": penalties, "mean_cost": cost / len(rows)})
     return model.frontiers[prices]
 
 
 def _frontier(model: Model, trace: Trace, truth: Array, points: int) -> pd.DataFrame:
-    penalties = _grid(trace.best.numpy(), trace.spent.numpy(), points)
-    stops = torch.from_numpy(np.array(list(_stops(trace, penalties))).T)
-    records = [_record(model, trace, Penalty(lam), at, truth, None) for lam, at in zip(penalties, stops, strict=True)]
+    penalties = thresholds(trace.best.numpy(), trace.spent.numpy(), points)
+    stops = torch.from_numpy(np.array(list(Penalty.steps_of_many(trace.best.numpy(), penalties))).T)
+    records = [record(model, trace, Penalty(lam), at, truth) for lam, at in zip(penalties, stops, strict=True)]
     table = pd.DataFrame(records).drop(columns="rule").rename(columns={"parameter": "penalty"})
     return table.drop_duplicates("mean_cost", keep="first").reset_index(drop=True)
-
-
-def _stops(trace: Trace, penalties: Sequence[float]) -> Iterator[Array]:
-    """For each row the steps where penalties, falling, stop it.
-
-    A walk to the end holds those of all penalties: a row goes on while its best value has stayed at one or above.
-    """
-    levels = -np.array(penalties)
-    for best in trace.best.numpy().T:
-        yield np.searchsorted(-np.minimum.accumulate(best, dtype=np.float64), levels, side="right")

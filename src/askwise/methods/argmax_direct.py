@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from askwise.core.arrays import at_least_float32
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.step import Step
 from askwise.core.tasks import Task
+from askwise.core.tensors import at_least_float32
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.checks import check_numbers, check_whole_or_none
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
@@ -21,8 +22,10 @@ from askwise.methods.table import TableMethod
 from askwise.networks.concrete import gumbel
 from askwise.networks.pair_policy import PairPolicy
 from askwise.training.episodes import EpisodeObjective
+from askwise.training.known_sets import random_known
 from askwise.training.loop import Training
-from askwise.training.objectives import MaskedPrediction, random_known
+from askwise.training.objectives import MaskedPrediction
+from askwise.training.weights import weighted_mean
 
 # At each temperature. Twice as many were no better on CUBE and hardly on digits.
 JOINT_UPDATES = 300
@@ -38,7 +41,22 @@ class SelectorPolicy(PairPolicy):
         return at_least_float32(self.networks.raw_scores(self.hide(x, mask), mask))
 
 
-class SoftSelection(EpisodeObjective):
+@dataclass(frozen=True)
+class Selections:
+    """States to select from: before each question (states, batch, groups), and one random set a row (batch, groups).
+
+    can_ask (states, batch): False where nothing is open.
+    """
+
+    before: Tensor
+    can_ask: Tensor
+    random: Tensor
+
+    def take(self, rows: slice) -> Selections:
+        return Selections(self.before[:, rows], self.can_ask[:, rows], self.random[rows])
+
+
+class SoftSelection(EpisodeObjective[Selections]):
     """The loss after the next question, which the selector has chosen softly: a Concrete sample over the open groups.
 
     The sample is added to what is known, in the inputs and in the mask, so that the loss has a gradient for the
@@ -59,38 +77,38 @@ class SoftSelection(EpisodeObjective):
         rows_per_update: int | None = None,
         learn_from: int | None = None,
     ) -> None:
-        equal = policy.unit.new_ones(1).expand(policy.space.n_groups)
+        equal = Prices(policy.unit.new_ones(policy.space.n_groups), are_equal=True)
         super().__init__(policy, task, equal, n_steps, rows_per_update)
         self.temperature = temperature
         self.learn_from = min(learn_from or n_steps, n_steps)
 
-    def _episodes(self, rows: Rows, progress: Tensor) -> tuple[Tensor, ...]:
-        """Known sets before each question that is learnt from, then a random one (steps + 1, batch, groups)."""
+    def experience(self, rows: Rows, progress: Tensor) -> Selections:
+        """The states before each question that is learnt from, and a random one."""
         del progress
-        known, choice, asked = self._walk(rows, change=self._drawn)
-        before = known[:-1]
+        walked = self.walked(rows, change=self._drawn)
+        before, can_ask = walked.before(walked.known), walked.taken
         if self.learn_from < self.n_steps:
-            # Some of each row's, at random: learning from a state costs several times what walking there did.
-            step = torch.rand(asked.shape, device=asked.device).argsort(0)[: self.learn_from]
+            # Some of each row's, at random: to learn from a state costs several times what walking there did.
+            step = torch.rand(can_ask.shape, device=can_ask.device).argsort(0)[: self.learn_from]
             before = before.gather(0, step[..., None].expand(-1, -1, before.shape[2]))
-            choice, asked = choice.gather(0, step), asked.gather(0, step)
-        return torch.cat([before, random_known(rows.available)[None]]), choice, asked
+            can_ask = can_ask.gather(0, step)
+        return Selections(before, can_ask, random_known(rows.available))
 
     def _drawn(self, step: Step) -> Step:
         """The same step with a group drawn by the softmax of the logits."""
         return replace(step, choice=(step.values / self.task.unit + gumbel(step.values)).argmax(1))
 
-    def _loss(self, rows: Rows, weight: Tensor, *states: Tensor) -> Tensor:
+    def loss(self, rows: Rows, weight: Tensor, experience: Selections) -> Tensor:
         """Mean over the sets after each soft selection, nothing, and the random set."""
         assert rows.y is not None
-        known, _, asked = states
-        before, scattered = known[:-1], known[-1:]
-        sets = torch.cat([before + self._selected(rows, before, asked), torch.zeros_like(scattered), scattered])
-        counted = torch.cat([asked.to(weight.dtype) * weight, weight.expand(2, -1)])
+        before, can_ask, random = experience.before, experience.can_ask, experience.random
+        selected = before + self._selected(rows, before, can_ask)
+        sets = torch.cat([selected, torch.zeros_like(random)[None], random[None]])
         mask = self.policy.mask(sets, rows.present).flatten(0, 1)
         outputs = self.policy(rows.x.repeat(len(sets), 1), mask, scores=False).outputs
         losses = self.task.training_loss(outputs, rows.y.repeat(len(sets))) / self.task.unit
-        return (losses.view_as(counted) * counted).sum() / counted.sum().clamp_min(1)
+        counts = torch.cat([can_ask, torch.ones_like(can_ask[:1]).expand(2, -1)])
+        return weighted_mean(losses.view_as(counts), counts * self.weights(rows, sets, weight))
 
     def _selected(self, rows: Rows, known: Tensor, asked: Tensor) -> Tensor:
         """How far each group is selected next, (states, batch, groups): 0 where it is not open, else 1 in all."""
@@ -123,7 +141,7 @@ class ArgmaxDirect(NeuralMethod):
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, SelectorPolicy)
         steps = self.steps(policy.space)
-        self.ready(policy, training)
+        self.before_training(policy, training)
         pretrain = self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs)
         joint = self.plan(training, JOINT_UPDATES)
 

@@ -78,7 +78,7 @@ class CmicotClassifier(ClassifierMethod, TableMethod, StaticMethod):
     def order(self, policy: OrderPolicy, training: Training, task: Task) -> Tensor:
         space = policy.space
         n_levels = min(self.levels, max(2, MOST_BITS // space.n_columns + 1))
-        bits = bits_of(levels_of(training.train, space, task, n_levels), space)
+        bits = bits_of(levels_of(training.train.in_memory(), space, task, n_levels), space)
         return best_in_company(bits, space, self.steps(space), self.helpers, self.opponents, self.pool)
 
 

@@ -18,7 +18,8 @@ from askwise.methods.table import TableMethod
 from askwise.networks.concrete import ConcreteSelector
 from askwise.networks.pair import SeparateNetworks
 from askwise.networks.pair_policy import PairPolicy
-from askwise.training.loop import Training, frozen
+from askwise.training.loop import Training
+from askwise.training.modes import frozen
 from askwise.training.objectives import MaskedPrediction
 
 # At each temperature.
@@ -62,7 +63,7 @@ class ConcreteAutoencoder(StaticMethod):
         # A part of the policy for now, since that is what learns. The policy's own predictor waits, fresh.
         selection = Selection(space, task, self.network(space, task.n_outputs), selector).to(training.device)
         policy.add_module("selection", selection)
-        self.ready(policy, training)
+        self.before_training(policy, training)
         # A budget that the selected groups just fill leaves nothing to put in order.
         prefixes = self.budget is None or len(set(space.costs)) > 1
         with frozen(policy.networks.predictor_parts):

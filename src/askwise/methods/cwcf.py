@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from askwise.core.arrays import at_least_float32
 from askwise.core.belief import Belief
+from askwise.core.capabilities import Capabilities
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification, Task
+from askwise.core.tensors import at_least_float32
 from askwise.methods.base import ClassifierMethod, with_settings
 from askwise.methods.q_learning import QMethod
 from askwise.networks.dueling import DuelingNetworks
 from askwise.networks.mlp import MlpTrunk
 from askwise.networks.pair_policy import PairPolicy
+from askwise.training.known_sets import random_known
 from askwise.training.loop import Training
-from askwise.training.objectives import RandomDraws, random_known
+from askwise.training.objectives import RandomDraws
 from askwise.training.q_learning import QLearning, States, greedy, targets
+from askwise.training.weights import weighted_mean
 
 # How sharply the value of a class, which regression may put below that of a sure error, is kept above it.
 SHARPNESS = 50.0
@@ -35,6 +40,8 @@ class CwcfPolicy(PairPolicy):
     """
 
     is_information = False
+    # Its outputs are values, which a belief turns into probabilities.
+    declared: ClassVar[Capabilities] = Capabilities(incremental=True)
     weights: Tensor
 
     def __init__(self, space: FeatureSpace, task: Task, networks: DuelingNetworks) -> None:
@@ -66,11 +73,12 @@ class ClassValues(RandomDraws):
     def __init__(self, policy: CwcfPolicy) -> None:
         self.policy = policy
 
-    def errors(self, rows: Rows) -> Tensor:
+    def errors(self, rows: Rows) -> tuple[Tensor, Tensor]:
         assert rows.y is not None
-        mask = self.policy.mask(random_known(rows.available), rows.present)
+        known = random_known(rows.available)
+        mask = self.policy.mask(known, rows.present)
         values, _ = self.policy.networks(self.policy.hide(rows.x, mask), mask, False)
-        return class_errors(values.float(), rows.y) * self.policy.weights[rows.y]
+        return class_errors(values.float(), rows.y) * self.policy.weights[rows.y], known
 
 
 class CwcfObjective(QLearning):
@@ -86,15 +94,13 @@ class CwcfObjective(QLearning):
     def loss(self, rows: Rows, weight: Tensor, states: States, ours: Belief, used: Belief, theirs: Belief) -> Tensor:
         assert rows.y is not None
         assert isinstance(self.policy, CwcfPolicy)
-        weight = weight * self.policy.weights[rows.y]
+        state_weight, step_weight = self.state_and_step_weights(rows, weight * self.policy.weights[rows.y], states)
         of_class = class_errors(ours.outputs, rows.y.expand(ours.outputs.shape[:2]))
-        counts = torch.cat([states.counts, torch.ones_like(states.counts[:1])]) * weight
-        classes = (of_class * counts).sum() / counts.sum().clamp_min(1)
+        classes = weighted_mean(of_class, state_weight)
 
         goal = self._goal(states, used, theirs)
         value = ours.scores[: self.n_steps].gather(2, states.choice[..., None])[..., 0]
-        asked = states.asked * weight
-        groups = ((value - goal).square() * asked).sum() / asked.sum().clamp_min(1)
+        groups = weighted_mean((value - goal).square(), step_weight)
         return classes + GROUP_WEIGHT * groups
 
     def _goal(self, states: States, used: Belief, theirs: Belief) -> Tensor:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
 from askwise.core.belief import Belief
+from askwise.core.capabilities import Capabilities
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.rows import Rows
@@ -17,9 +20,10 @@ from askwise.networks.mlp import Mlp
 from askwise.networks.pair import Networks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.networks.partial_vae import PartialVae, spread_noise
+from askwise.training.known_sets import random_known
 from askwise.training.loop import Training
-from askwise.training.objectives import MaskedPrediction, RandomDraws, random_known
-from askwise.training.temperature import at_random
+from askwise.training.objectives import MaskedPrediction, RandomDraws
+from askwise.training.temperature import random_states
 
 MODEL_UPDATES = 3400
 PREDICTOR_UPDATES = 3400
@@ -89,9 +93,8 @@ class EddiPolicy(PairPolicy):
     with all its columns, though some may turn out to be missing.
     """
 
-    is_exportable = False
     # Each score is an average over draws.
-    is_quick = False
+    declared: ClassVar[Capabilities] = Capabilities(exportable=False, cheap_scores=False)
     noise: Tensor
     in_group: Tensor
 
@@ -170,10 +173,11 @@ class Imagining(RandomDraws):
         self.policy = policy
         self.model = model
 
-    def errors(self, rows: Rows) -> Tensor:
-        mask = self.policy.mask(random_known(rows.available), rows.present)
+    def errors(self, rows: Rows) -> tuple[Tensor, Tensor]:
+        known = random_known(rows.available)
+        mask = self.policy.mask(known, rows.present)
         noise = torch.randn(len(rows), self.model.latent, device=rows.x.device)
-        return self.model.losses(rows, mask, noise) / self.policy.space.n_columns
+        return self.model.losses(rows, mask, noise) / self.policy.space.n_columns, known
 
 
 @with_settings
@@ -188,12 +192,12 @@ class Eddi(TableMethod, ImaginingMethod):
         assert isinstance(policy, EddiPolicy)
         assert isinstance(policy.networks, EddiNetworks)
         model = policy.networks.model
-        self.ready(policy, training)
-        model.observe(training.train)
+        self.before_training(policy, training)
+        model.observe(training.train.in_memory())
         training.stage("model", Imagining(policy, model), self.plan(training, MODEL_UPDATES))
         training.stage("predictor", MaskedPrediction(policy, task), self.plan(training, PREDICTOR_UPDATES))
         # The greedy path is dear: every step of it samples.
-        self.calibrate(policy, training, task, at_random)
+        self.calibrate(policy, training, task, random_states)
 
 
 @with_settings

@@ -48,7 +48,7 @@ class Mrmr(StaticMethod):
 
     def order(self, policy: OrderPolicy, training: Training, task: Task) -> Tensor:
         space = policy.space
-        levels = levels_of(training.train, space, task, self.levels)
+        levels = levels_of(training.train.in_memory(), space, task, self.levels)
         return least_redundant(levels, space, self.steps(space), self.scheme)
 
 

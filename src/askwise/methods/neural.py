@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from askwise.core.arrays import cost_tensor
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
+from askwise.core.prices import Prices
 from askwise.core.tasks import Classification, Task
 from askwise.methods.base import Method, with_settings
 from askwise.methods.checks import check_number, check_whole_or_none
@@ -18,7 +18,7 @@ from askwise.networks.pair_policy import PairPolicy
 from askwise.training.loop import Training
 from askwise.training.objectives import LoseFreeColumns
 from askwise.training.schedule import batch_size_for, epochs_for, patience_for
-from askwise.training.temperature import States, fit_temperature, on_the_way
+from askwise.training.temperature import States, fit_temperature, greedy_states
 from askwise.training.update import Plan
 
 LONGEST_EPISODE = 32
@@ -58,8 +58,8 @@ class NeuralMethod(Method):
         """How many questions to train for."""
         return min(space.n_groups, self.max_steps or LONGEST_EPISODE)
 
-    def ready(self, policy: Policy, training: Training) -> None:
-        """Before the first stage: free columns may be missing."""
+    def before_training(self, policy: Policy, training: Training) -> None:
+        """Called once before the first stage: here it hides free columns in some of the rows."""
         training.prepare = LoseFreeColumns(policy.space, training.device)
 
     def plan(self, training: Training, updates: int, epochs: int | None = None) -> Plan:
@@ -74,12 +74,12 @@ class NeuralMethod(Method):
         """The same plan for a stage of episodes: one walk of many rows serves several updates."""
         return replace(plan, batch_size=plan.batch_size * UPDATES_PER_WALK[training.device.type])
 
-    def costs_of(self, policy: Policy, training: Training) -> Tensor:
-        """The prices of the groups, where the policy learns."""
-        return cost_tensor(policy.space.costs, torch.float32, training.device)
+    def prices(self, policy: Policy, training: Training) -> Prices:
+        """The prices of the groups, on the device of training."""
+        return Prices.tensor(policy.space.costs, torch.float32, training.device)
 
-    def calibrate(self, policy: PairPolicy, training: Training, task: Task, states: States = on_the_way) -> None:
+    def calibrate(self, policy: PairPolicy, training: Training, task: Task, states: States = greedy_states) -> None:
         """End the training of a classifier with the temperature of its logits, from the validation rows."""
         if isinstance(task, Classification):
-            costs, steps = self.costs_of(policy, training), self.steps(policy.space)
-            policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps, states))
+            prices, steps = self.prices(policy, training), self.steps(policy.space)
+            policy.temperature.fill_(fit_temperature(policy, training.val, prices, steps, states))

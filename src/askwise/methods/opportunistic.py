@@ -16,6 +16,7 @@ from askwise.networks.pair_policy import PairPolicy
 from askwise.training.loop import Training
 from askwise.training.objectives import MaskedPrediction
 from askwise.training.q_learning import QLearning, States, greedy, targets
+from askwise.training.weights import weighted_mean
 
 # What the changes that later answers make count, from question to question. On CUBE 0 does as well; where a question
 # tells only together with a later one, as the context of CUBE-NM, it takes more than 0.
@@ -45,18 +46,17 @@ class OpportunisticObjective(QLearning):
         assert rows.y is not None
         shape, n_states = ours.outputs.shape[:2], self.n_steps + 1
         surprise = self.task.training_loss(ours.outputs.flatten(0, 1), rows.y.repeat(shape[0])).view(shape)
-        counts = torch.cat([states.counts, torch.ones_like(states.counts[:1])]) * weight
-        predictor = (surprise * counts).sum() / counts.sum().clamp_min(1)
+        state_weight, step_weight = self.state_and_step_weights(rows, weight, states)
+        predictor = weighted_mean(surprise, state_weight)
 
         probability = used.outputs[:n_states].softmax(2)
         change = (probability[1:] - probability[:-1]).abs().sum(2)
-        reward = change * (self.costs.mean() / states.price).to(change.dtype)
+        reward = change * (self.prices.mean() / states.price).to(change.dtype)
         best = greedy(states, used.scores[:n_states])
         asking = nn.functional.softplus(theirs.scores[:n_states].gather(2, best[..., None])[..., 0])
         goal = targets(reward, torch.full_like(reward, self.discount), asking * states.can_ask)
         raw = ours.scores[: self.n_steps].gather(2, states.choice[..., None])[..., 0]
-        asked = states.asked * weight
-        value = ((nn.functional.softplus(raw) - goal).square() * asked).sum() / asked.sum().clamp_min(1)
+        value = weighted_mean((nn.functional.softplus(raw) - goal).square(), step_weight)
         return predictor + value
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import torch
-
-from askwise.core.arrays import cost_tensor
 from askwise.core.features import FeatureSpace
+from askwise.core.prices import Prices
+from askwise.core.rows import even_batches
 from askwise.core.tasks import Task
 from askwise.methods.base import with_settings
 from askwise.methods.budgeted import BudgetedMethod, paid_in_turn
@@ -15,7 +14,7 @@ from askwise.methods.checks import check_whole_or_none
 from askwise.methods.neural import PRETRAIN_UPDATES
 from askwise.methods.table import TableMethod
 from askwise.networks.pair_policy import PairPolicy
-from askwise.training.loop import Training, even_batches
+from askwise.training.loop import Training
 from askwise.training.q_learning import QLearning
 from askwise.training.temperature import fit_temperature
 from askwise.training.update import Objective
@@ -51,13 +50,13 @@ class QMethod(TableMethod, BudgetedMethod):
         objective: type[QLearning],
     ) -> None:
         """Predictions from random sets first, then Q-learning."""
-        self.ready(policy, training)
+        self.before_training(policy, training)
         # Sums of prices must meet a budget.
-        costs = cost_tensor(policy.space.costs, torch.float64, training.device)
+        prices = Prices.tensor(policy.space.costs, device=training.device)
         steps = self.episode_steps(policy.space)
         training.stage(first, pretraining, self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs))
         plan = self.plan(training, Q_UPDATES)
         _, walked = even_batches(len(training.train), self.walked(plan, training).batch_size)
-        q_learning = objective(policy, task, costs, steps, self.rule, walked, plan.batch_size)
+        q_learning = objective(policy, task, prices, steps, self.rule, walked, plan.batch_size)
         training.stage("q", q_learning, replace(plan, batch_size=walked))
-        policy.temperature.fill_(fit_temperature(policy, training.val, costs, steps))
+        policy.temperature.fill_(fit_temperature(policy, training.val, prices, steps))

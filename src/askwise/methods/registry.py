@@ -1,45 +1,21 @@
-"""Every method by name, and loading a saved model back into its estimator."""
+"""Every method by its name."""
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-import torch
-from torch import nn
-
-from askwise.core.errors import AskwiseError, AskwiseWarning, BundleError, unknown_name
-from askwise.core.stopping import parse_rule
+from askwise.core.errors import AskwiseError, unknown_name
+from askwise.methods import random_order
 from askwise.methods.argmax_direct import ArgmaxDirectClassifier, ArgmaxDirectRegressor
-from askwise.methods.base import Method, pick_device
+from askwise.methods.base import Method
 from askwise.methods.cmicot import CmicotClassifier
 from askwise.methods.concrete_autoencoder import ConcreteAutoencoderClassifier, ConcreteAutoencoderRegressor
 from askwise.methods.cwcf import CwcfClassifier
 from askwise.methods.dime.images import DimeImageClassifier, DimeImageRegressor
 from askwise.methods.dime.tables import DimeClassifier, DimeRegressor
 from askwise.methods.eddi import EddiClassifier, EddiRegressor
-from askwise.methods.images.baselines import (
-    AllFeaturesImageClassifier,
-    ArgmaxDirectImageClassifier,
-    ConcreteAutoencoderImageClassifier,
-    RandomOrderImageClassifier,
-)
+from askwise.methods.images import baselines
 from askwise.methods.images.hard_attention import HardAttentionImageClassifier
 from askwise.methods.mrmr import MrmrClassifier, MrmrRegressor
 from askwise.methods.opportunistic import OpportunisticClassifier
-from askwise.methods.random_order import (
-    AllFeaturesClassifier,
-    AllFeaturesRegressor,
-    RandomOrderClassifier,
-    RandomOrderRegressor,
-)
-from askwise.model import file as bundle
-from askwise.model.model import Model
-from askwise.networks.own_backbones import CNN_WIDTHS
-from askwise.networks.timm_backbone import TimmBackbone
-from askwise.training.draws import own_draws
 
 METHODS: dict[str, type[Method]] = {
     "dime-classifier": DimeClassifier,
@@ -55,20 +31,20 @@ METHODS: dict[str, type[Method]] = {
     "argmax-direct-regressor": ArgmaxDirectRegressor,
     "concrete-autoencoder-classifier": ConcreteAutoencoderClassifier,
     "concrete-autoencoder-regressor": ConcreteAutoencoderRegressor,
-    "random-order-classifier": RandomOrderClassifier,
-    "random-order-regressor": RandomOrderRegressor,
-    "all-features-classifier": AllFeaturesClassifier,
-    "all-features-regressor": AllFeaturesRegressor,
+    "random-order-classifier": random_order.RandomOrderClassifier,
+    "random-order-regressor": random_order.RandomOrderRegressor,
+    "all-features-classifier": random_order.AllFeaturesClassifier,
+    "all-features-regressor": random_order.AllFeaturesRegressor,
 }
 
 IMAGE_METHODS: dict[str, type[Method]] = {
     "dime-image-classifier": DimeImageClassifier,
     "dime-image-regressor": DimeImageRegressor,
-    "argmax-direct-image-classifier": ArgmaxDirectImageClassifier,
-    "concrete-autoencoder-image-classifier": ConcreteAutoencoderImageClassifier,
+    "argmax-direct-image-classifier": baselines.ArgmaxDirectImageClassifier,
+    "concrete-autoencoder-image-classifier": baselines.ConcreteAutoencoderImageClassifier,
     "hard-attention-image-classifier": HardAttentionImageClassifier,
-    "random-order-image-classifier": RandomOrderImageClassifier,
-    "all-features-image-classifier": AllFeaturesImageClassifier,
+    "random-order-image-classifier": baselines.RandomOrderImageClassifier,
+    "all-features-image-classifier": baselines.AllFeaturesImageClassifier,
 }
 
 TABLE, IMAGE = "table", "image"
@@ -121,85 +97,3 @@ def short_names(*inputs: str) -> list[str]:
 
 def _ending(kind: str, inputs: str) -> str:
     return f"-{IMAGE}{ENDINGS[kind]}" if inputs == IMAGE else ENDINGS[kind]
-
-
-def load(path: str | Path, device: str = "auto", **modules: nn.Module) -> Any:
-    """The estimator saved at `path`. A model trained with modules of your own needs them again, by their names.
-
-    device: where a model of images runs; one of tables runs on the CPU, where it is fastest.
-    """
-    place = pick_device(device)
-    contents = bundle.read(path)
-    try:
-        return _estimator(path, contents, modules, place)
-    except AskwiseError:
-        raise
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError, RuntimeError) as error:
-        raise BundleError(f"{path} is not a whole askwise model: {error}") from error
-
-
-def _estimator(
-    path: str | Path, contents: bundle.Contents, modules: dict[str, nn.Module], device: torch.device
-) -> Method:
-    name = contents.header["estimator"]["name"]
-    known = METHODS | IMAGE_METHODS
-    if name not in known:
-        raise unknown_name(f"method in {path}:", name, known)
-    settings = dict(contents.header["estimator"]["settings"])
-    for key, value in settings.items():
-        if isinstance(value, dict) and set(value) == {"module"}:
-            if key not in modules:
-                raise AskwiseError(f"{path} was trained with a {key} of your own; give it again: load(path, {key}=...)")
-            settings[key] = modules[key]
-        elif isinstance(value, dict) and "timm" in value:
-            # Models saved before it was kept have none.
-            as_pretrained = value.get("as_pretrained", False)
-            settings[key] = TimmBackbone(value["timm"], options=value["options"], as_pretrained=as_pretrained)
-        elif isinstance(value, dict) and set(value) == {"pairs"}:
-            settings[key] = dict(value["pairs"])
-        elif key == "stop" and value is not None:
-            settings[key] = _rule(value["rule"])
-        elif key == "hidden" and value is None and settings.get("backbone") == "small-cnn":
-            # Models saved before it was kept are as wide as on a GPU.
-            settings[key] = CNN_WIDTHS["cuda"]
-    unused = [m for m in modules if settings.get(m) is not modules[m]]
-    if unused:
-        raise AskwiseError(f"{path} was not trained with a {unused[0]} of your own; load it without {unused[0]}=")
-    estimator = known[name](**settings)
-    parts = contents.model_parts()
-    with own_draws("cpu", seed=0):
-        policy = estimator.build(parts["schema"].space, parts["task"])
-    _put_weights(policy, contents, modules)
-    schema = parts["schema"]
-    estimator.n_features_in_ = schema.n_features
-    if schema.named:
-        estimator.feature_names_in_ = np.array(schema.column_names, dtype=object)
-    place = estimator.place_of_use(device)
-    estimator.adopt(Model(policy=policy.eval(), fingerprint=contents.fingerprint, device=place, **parts))
-    return estimator
-
-
-def _put_weights(policy: nn.Module, contents: bundle.Contents, modules: dict[str, nn.Module]) -> None:
-    try:
-        policy.load_state_dict(contents.weights)
-    except RuntimeError as error:
-        if not modules:
-            raise
-        # The first line only says that there are some.
-        reasons = [line.strip() for line in str(error).splitlines()[1:]] or [str(error)]
-        raise AskwiseError(
-            f"the {' and '.join(modules)} given for it can't take the weights in the file, which were trained with "
-            f"{'another' if len(modules) == 1 else 'others'}: {reasons[0]}"
-        ) from error
-
-
-def _rule(text: str) -> Any:
-    try:
-        return parse_rule(text)
-    except AskwiseError:
-        warnings.warn(
-            f"the model was saved with a stopping rule of your own ({text}); give it again with stop=",
-            AskwiseWarning,
-            stacklevel=4,
-        )
-        return None

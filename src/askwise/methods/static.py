@@ -103,7 +103,7 @@ class StaticMethod(NeuralMethod, BudgetedMethod):
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, OrderPolicy)
-        self.ready(policy, training)
+        self.before_training(policy, training)
         policy.ask_in(self.order(policy, training, task).to(training.device))
         draw = self.sets(policy)
         if self.budget is not None:

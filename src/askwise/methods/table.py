@@ -80,9 +80,9 @@ class TableMethod(NeuralMethod):
         scores = self.network(space, space.n_groups)
         return SeparateNetworks(self.network(space, task.n_outputs), scores)
 
-    def ready(self, policy: Policy, training: Training) -> None:
+    def before_training(self, policy: Policy, training: Training) -> None:
         """Before the first stage: dropout for the number of rows, if it is ours to set."""
-        super().ready(policy, training)
+        super().before_training(policy, training)
         if self.dropout is None:
             set_dropout(policy, dropout_for(len(training.train)))
 

@@ -1,5 +1,17 @@
 """A trained model: what it is, its file, and its forms for other programs."""
 
-from askwise.model.model import Acquisition, Model
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from askwise.model.model import Acquisition, Model
 
 __all__ = ["Acquisition", "Model"]
+
+
+def __getattr__(name: str) -> Any:
+    # Looked up when it is asked for: the other modules of this package do without torch.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from askwise.model import model
+
+    return getattr(model, name)

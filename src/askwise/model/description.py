@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
@@ -11,7 +11,9 @@ from askwise.data.images.schema import ImageSchema, PixelColumn
 from askwise.data.tables.column import CATEGORY, NUMBER, Column
 from askwise.data.tables.schema import Schema
 from askwise.model.file import Contents, plain
-from askwise.model.model import Model
+
+if TYPE_CHECKING:
+    from askwise.model.model import Model
 
 
 class Described(Protocol):

@@ -5,37 +5,47 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import safetensors.torch
+import safetensors.numpy
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
 
-from askwise.core.errors import BundleError
+from askwise.core.errors import AskwiseError, AskwiseWarning, BundleError
+from askwise.core.step import StoppingRule
+from askwise.core.stopping import parse_rule
 from askwise.core.tasks import task_from_dict
 from askwise.data.images.schema import schema_from_dict
 from askwise.data.tables.schema import Schema
 from askwise.data.whole_file import whole_file
-from askwise.model.model import Model
 
-FORMAT_VERSION = 1
+if TYPE_CHECKING:
+    from askwise.model.model import Model
+
+# 2: scores do not depend on the temperature; `tempered_scores` says so, and `numpy` how to run without torch.
+FORMAT_VERSION = 2
 HEADER, DIGEST = "askwise", "sha256"
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a bundle holds: the header, the weights by name, and the digest of both, in hex."""
+    """What a file holds: the header, the weights by name (numpy arrays), and the digest of both, in hex."""
 
     header: dict[str, Any]
-    weights: dict[str, Tensor]
+    weights: dict[str, Any]
     fingerprint: str
 
     @property
     def schema(self) -> Schema:
         return schema_from_dict(self.header["schema"])
+
+    @property
+    def stop(self) -> StoppingRule | None:
+        """The rule that the model was trained with."""
+        return saved_rule(self.header["estimator"]["settings"].get("stop"))
 
     def model_parts(self) -> dict[str, Any]:
         """Everything of a Model but its policy."""
@@ -65,6 +75,8 @@ def _plain_tables(tables: dict[tuple[float, ...], pd.DataFrame]) -> list[dict[st
 
 def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
     """Write a model whole, or leave the file that was there as it was."""
+    from safetensors import torch as of_torch
+
     header = {
         "format": FORMAT_VERSION,
         "estimator": estimator,
@@ -74,17 +86,32 @@ def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
         "spending": _plain_tables(model.spending),
         "curves": _plain_tables(model.curves),
         "card": model.card,
+        "tempered_scores": getattr(model.policy, "tempered_scores", False),
+        "numpy": model.policy.numpy_facts(),
     }
     weights = {k: v.detach().cpu().contiguous().clone() for k, v in model.policy.state_dict().items()}
     text = json.dumps(plain(header), allow_nan=False)
     with whole_file(path) as part:
-        metadata = {HEADER: text, DIGEST: _digest(text, weights)}
-        part.write_bytes(safetensors.torch.save(weights, metadata=metadata))
+        metadata = {HEADER: text, DIGEST: _digest(text, of_torch.save(weights))}
+        part.write_bytes(of_torch.save(weights, metadata=metadata))
 
 
-def _digest(text: str, weights: dict[str, Tensor]) -> str:
+def _digest(text: str, weights: bytes) -> str:
     """What tells that header and weights are as they were written."""
-    return hashlib.sha256(text.encode() + safetensors.torch.save(weights)).hexdigest()
+    return hashlib.sha256(text.encode() + weights).hexdigest()
+
+
+def _weights(file: Path) -> tuple[dict[str, Any], bytes]:
+    """The weights as numpy arrays, and as bytes; as tensors if numpy does not know their type (bfloat16)."""
+    try:
+        with safe_open(file, framework="np") as opened:
+            arrays = {key: opened.get_tensor(key) for key in opened.keys()}  # noqa: SIM118
+        return arrays, safetensors.numpy.save(arrays)
+    except (TypeError, KeyError, AttributeError):
+        from safetensors import torch as of_torch
+
+        tensors = of_torch.load_file(file)
+        return tensors, of_torch.save(tensors)
 
 
 def read(path: str | Path) -> Contents:
@@ -95,7 +122,7 @@ def read(path: str | Path) -> Contents:
     if file.is_dir():
         raise BundleError(f"{file} is a folder; give a model file, as written by save() or `askwise train`")
     try:
-        with safe_open(file, framework="pt") as opened:
+        with safe_open(file, framework="np") as opened:
             metadata = opened.metadata() or {}
             if HEADER not in metadata:
                 raise BundleError(f"{file} is a safetensors file from another program, not an askwise model")
@@ -108,14 +135,14 @@ def read(path: str | Path) -> Contents:
                     f"{file} has format {version}, and this askwise reads up to {FORMAT_VERSION}; "
                     "upgrade askwise: pip install --upgrade askwise"
                 )
-            weights = {key: opened.get_tensor(key) for key in opened.keys()}  # noqa: SIM118
+        weights, saved = _weights(file)
     except (SafetensorError, json.JSONDecodeError) as error:
         raise BundleError(f"{file} is not a whole askwise model: {_why(file, error)}") from None
     except UnicodeDecodeError:
         raise BundleError(f"{file} is not a whole askwise model: its header is damaged") from None
     except OSError as error:
         raise BundleError(f"{file} can't be read: {error.strerror or error}") from None
-    fingerprint = _digest(metadata[HEADER], weights)
+    fingerprint = _digest(metadata[HEADER], saved)
     if metadata.get(DIGEST) != fingerprint:
         raise BundleError(f"{file} is not a whole askwise model: it was changed or damaged after it was written")
     return Contents(header, weights, fingerprint)
@@ -130,6 +157,21 @@ def _why(file: Path, error: Exception) -> str:
     if not start:
         return "it is empty"
     return f"it is damaged, cut short, or from another program ({error})"
+
+
+def saved_rule(setting: dict[str, str] | None) -> StoppingRule | None:
+    """The stopping rule that a file holds among its settings; a warning tells of one that must be given again."""
+    if setting is None:
+        return None
+    try:
+        return parse_rule(setting["rule"])
+    except AskwiseError:
+        warnings.warn(
+            f"the model was saved with a stopping rule of your own ({setting['rule']}); give it again with stop=",
+            AskwiseWarning,
+            stacklevel=5,
+        )
+        return None
 
 
 def plain(value: Any) -> Any:

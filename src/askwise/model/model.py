@@ -1,11 +1,11 @@
-"""A trained model: schema, task, policy and frontiers, and what can be done with encoded rows."""
+"""A trained model: a policy with its schema, task and frontiers."""
 
 from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,19 +14,15 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from askwise.core.arrays import Array, cost_tensor
+from askwise.core.arrays import Array, at_least_zero
 from askwise.core.belief import OneRow
-from askwise.core.errors import AskwiseError, shortened
+from askwise.core.errors import AskwiseError
 from askwise.core.policy import Policy
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
-from askwise.core.step import Step, StoppingRule, price
-from askwise.core.stopping import check_rule, resolve_rule
-from askwise.core.tasks import Task
+from askwise.core.step import StoppingRule
 from askwise.core.trace import Stop, Trace, rollout
-from askwise.data.tables.prices import group_costs
-from askwise.data.tables.schema import Schema
-
-Costs = Mapping[Any, float] | Sequence[float] | None
+from askwise.model.session_model import Costs, SessionModel
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,25 +50,18 @@ class Acquisition:
 
 
 @dataclass(eq=False)
-class Model:
-    """Everything a trained model is. `frontiers` holds, for each tuple of costs, a table of penalty, cost and metrics;
-    `spending` a longer one, of penalty and cost alone; `curves` a shorter one, of every rule.
-
-    `fingerprint` is that of the file a model was loaded from; empty where it was not.
+class Model(SessionModel):
+    """A trained policy with its schema, task and frontiers, and what can be done with encoded rows.
 
     The policy is kept in float32 as it was trained. A rollout runs in float32 too, for speed, and settles near ties in
     float64; everything else runs in float64. So a row gets the same choices alone, in a batch and in a session.
     """
 
-    schema: Schema
-    task: Task
     policy: Policy
-    frontiers: dict[tuple[float, ...], pd.DataFrame] = field(default_factory=dict)
-    spending: dict[tuple[float, ...], pd.DataFrame] = field(default_factory=dict)
-    curves: dict[tuple[float, ...], pd.DataFrame] = field(default_factory=dict)
-    card: dict[str, Any] = field(default_factory=dict)
-    device: str = "cpu"
-    fingerprint: str = ""
+
+    @property
+    def is_information(self) -> bool:
+        return self.policy.is_information
 
     @cached_property
     def running_policy(self) -> Policy:
@@ -86,52 +75,14 @@ class Model:
 
     @cached_property
     def one_row(self) -> Callable[[], OneRow]:
-        """Starts the beliefs about a session's row."""
         return self.running_policy.one_row()
 
     def place(self, rows: Rows) -> Rows:
         return rows.to(self.device, torch.float64)
 
-    def costs(self, costs: Costs = None) -> tuple[float, ...]:
-        """The costs of training, changed where others are given."""
-        space = self.schema.space
-        if costs is None:
-            return space.costs
-        members = {g: tuple(c.name for c in self.schema.columns_of(g)) for g in space.names}
-        trained = dict(zip(space.names, space.costs, strict=True))
-        return group_costs(space.in_order(costs), self.schema.column_names, members, self.schema.free, trained)
-
-    def cost_tensor(self, costs: tuple[float, ...]) -> Tensor:
-        return cost_tensor(costs, torch.float64, self.device)
-
-    def frontier(self, costs: tuple[float, ...] | None = None) -> pd.DataFrame:
-        """The table of penalty against mean cost and metrics."""
-        costs = costs or self.schema.space.costs
-        if costs not in self.frontiers:
-            raise AskwiseError(
-                "an average cost can be kept only under prices that the model has a frontier of, and it has none of "
-                f"these: {self._prices_given(costs)}; use a budget or a penalty instead, or the prices of training. "
-                "In Python, model.frontier(X, y, costs=...) makes a frontier of these prices from rows of your own"
-            )
-        return self.frontiers[costs]
-
-    def _prices_given(self, costs: tuple[float, ...]) -> str:
-        """How prices differ from those of training."""
-        space = self.schema.space
-        other = [(n, c, was) for n, c, was in zip(space.names, costs, space.costs, strict=True) if c != was]
-        if not other:
-            return "these are the prices of training"
-        name, cost, was = other[0]
-        count = f" ({len(other)} prices differ)" if len(other) > 1 else ""
-        return f"{shortened(name)} costs {cost:.12g} here and {was:.12g} in training{count}"
-
-    def rule(self, stop: StoppingRule | None, costs: tuple[float, ...]) -> StoppingRule | None:
-        """The rule to run: checked against the task and policy, with AverageCost looked up."""
-        if stop is None:
-            return None
-        check_rule(stop, self.task, self.policy)
-        # A model saved before there was a longer table has the frontier alone.
-        return resolve_rule(stop, lambda: self.spending[costs] if costs in self.spending else self.frontier(costs))
+    def prices(self, costs: tuple[float, ...]) -> Prices:
+        """Costs as a rollout takes them."""
+        return Prices.tensor(costs, device=self.device)
 
     def outputs(self, rows: Rows) -> Tensor:
         """Outputs from everything that is present."""
@@ -155,7 +106,7 @@ class Model:
         return rollout(
             self.fast_policy,
             rows,
-            self.cost_tensor(costs),
+            self.prices(costs),
             rules,
             walked_by,
             lambda batch: batch.to(self.device),
@@ -190,11 +141,6 @@ class Model:
             **{"proba" if self.task.kind == "classification" else "prediction": answer},
         )
 
-    def values(self, step: Step) -> Tensor:
-        """Score per cost of every group at a step, also of those that can't be asked now."""
-        assert step.belief.scores is not None
-        return price(self.policy, step.belief.scores, step.costs)
-
     def information(self, rows: Rows, available: Tensor | None = None) -> Array:
         """Estimated information of every open group, (rows, groups), in one forward pass; NaN where it is not open.
 
@@ -212,7 +158,7 @@ class Model:
                 placed = self.place(batch)
                 belief = policy(placed.x, policy.mask(placed.available, placed.present))
                 assert belief.scores is not None
-                scores = price(policy, belief.scores, torch.ones_like(belief.scores[0]))
+                scores = at_least_zero(belief.scores)
                 found.append(scores.masked_fill(placed.available, torch.nan).cpu())
         scores = torch.cat(found).double()
         if available is not None:

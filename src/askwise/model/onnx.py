@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from askwise._version import __version__
 from askwise.core.errors import AskwiseError
 from askwise.core.policy import Policy
-from askwise.core.step import price
+from askwise.core.step import value_per_cost
 from askwise.core.tasks import Classification, Regression, Task
 from askwise.data.images.patches import PatchSpace
 from askwise.data.tables.column import WIDEST
@@ -53,7 +53,7 @@ class Graph(nn.Module):
     def forward(self, x: Tensor, mask: Tensor, costs: Tensor) -> tuple[Tensor, Tensor]:
         belief = self.policy(x, mask)
         assert belief.scores is not None
-        return self._decoded(belief.outputs), price(self.policy, belief.scores, costs)
+        return self._decoded(belief.outputs), value_per_cost(belief.scores, costs, self.policy.is_information)
 
     def _decoded(self, outputs: Tensor) -> Tensor:
         """`task.decode`, in operations that a graph can hold."""
@@ -65,7 +65,7 @@ class Graph(nn.Module):
 
 def write(path: str | Path, model: Model) -> None:
     """Write a model as ONNX, tried against torch first; whole, or the file that was there stays as it was."""
-    if not model.policy.is_exportable:
+    if not model.policy.capabilities.exportable:
         raise AskwiseError(
             "this method can't be written as ONNX: what it computes depends on the data (EDDI samples the answers to "
             "open questions); train another method, such as dime, to export"

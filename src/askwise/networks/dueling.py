@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
+from askwise.core.capabilities import Capabilities
 from askwise.networks.mlp import MlpTrunk
 from askwise.networks.pair import SharedNetworks
 
 
 class DuelingNetworks(SharedNetworks):
     """Values of the classes and of the groups on one trunk: Q = V + A - mean A, the mean over all actions."""
+
+    # Its heads need the mean over all of them: no plain perceptron.
+    declared: ClassVar[Capabilities] = Capabilities(incremental=True)
 
     def __init__(self, trunk: MlpTrunk, hidden: int, n_classes: int, n_groups: int) -> None:
         super().__init__(trunk, nn.Linear(hidden, n_classes), nn.Linear(hidden, n_groups))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
+from askwise.core.capabilities import Capabilities
 from askwise.data.images.patches import PatchLayout
-from askwise.networks.image_pair import ROUNDING
+from askwise.networks.image_pair import IMAGE
 from askwise.networks.pair import Networks
 from askwise.networks.partial_vae import LARGEST, SMALLEST
 from askwise.networks.pixels import SEEN_CHANNELS, Pixels
@@ -123,9 +126,9 @@ class HardAttention(Networks):
     A sketch of the image, where there is one, is read before the patches.
     """
 
-    hides = True
-    is_noisy = False
-    rounding = ROUNDING
+    declared: ClassVar[Capabilities] = Capabilities(
+        masks_inputs=True, noisy_training=False, float32_error=IMAGE.float32_error
+    )
 
     def __init__(self, pixels: Pixels, n_outputs: int, hidden: int, layers: int, latent: int) -> None:
         super().__init__()

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from askwise.core.capabilities import Capabilities
 from askwise.networks.backbones import Backbone, TokenBackbone
 from askwise.networks.conv import conv_norm
-from askwise.networks.pair import Networks
+from askwise.networks.pair import TwoHeads
 from askwise.networks.pixels import Pixels
 from askwise.networks.vit import Attention
 
 # Channels of the value head between a map and the grid of patches.
 VALUE_CHANNELS = 128
-# How many times rougher float32 is after so many layers than in a small perceptron.
-ROUNDING = 20.0
+# Networks of images mask pixels after normalising them, have batch norms, and many layers to round in.
+IMAGE = Capabilities(masks_inputs=True, noise_in_walks=False, float32_error=20.0)
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ class Trunk(nn.Module):
         return 0 if self.prior is None else self.prior.width
 
     @property
-    def is_noisy(self) -> bool:
-        return self.backbone.is_noisy
+    def capabilities(self) -> Capabilities:
+        return replace(IMAGE, noisy_training=self.backbone.is_noisy)
 
     def value_head(self, first_value: float, reads_prior: bool = True) -> nn.Module:
         """One raw score a patch, at about `first_value` to begin with, from what this trunk has seen."""
@@ -70,9 +72,9 @@ class Trunk(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor, prior: Tensor | None = None) -> Seen:
         found = self.backbone(self.pixels.photo(x, mask))
-        return SeenMap(found.summary, self.prior_of(x, mask) if prior is None else prior, found.map)
+        return SeenMap(found.summary, self.prior_output(x, mask) if prior is None else prior, found.map)
 
-    def prior_of(self, x: Tensor, mask: Tensor) -> Tensor | None:
+    def prior_output(self, x: Tensor, mask: Tensor) -> Tensor | None:
         """The summary of the sketch, (batch, width)."""
         return None if self.prior is None else self.prior(self.pixels.sketch(x, mask)).summary
 
@@ -103,7 +105,7 @@ class DroppingTrunk(Trunk):
             order = known.to(torch.uint8).sort(dim=1, descending=True, stable=True)
             kept, there = order.indices[:, :most], order.values[:, :most].bool()
         tokens, exists = self.backbone.of_some(self.pixels.photo(x, mask), kept, there)
-        prior = self.prior_of(x, mask) if prior is None else prior
+        prior = self.prior_output(x, mask) if prior is None else prior
         return SeenTokens(self.backbone.summary(tokens), prior, tokens, exists)
 
 
@@ -187,15 +189,14 @@ class QueryValues(nn.Module):
 class ImageNetwork(nn.Module):
     """A trunk and one head: (x, mask) -> what the head gives."""
 
-    hides = True
-    explores = False
-    rounding = ROUNDING
-
     def __init__(self, trunk: Trunk, head: nn.Module) -> None:
         super().__init__()
         self.trunk = trunk
         self.head = head
-        self.is_noisy = trunk.is_noisy
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.trunk.capabilities
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         out: Tensor = self.head(self.trunk(x, mask))
@@ -205,48 +206,48 @@ class ImageNetwork(nn.Module):
 class Summary(nn.Module):
     """A trunk that gives its summary alone: a representation (batch, width) for linear heads."""
 
-    hides = True
-    explores = False
-    rounding = ROUNDING
-
     def __init__(self, trunk: Trunk) -> None:
         super().__init__()
         self.trunk = trunk
-        self.is_noisy = trunk.is_noisy
         self.width = trunk.backbone.width + trunk.prior_width
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.trunk.capabilities
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         seen: Seen = self.trunk(x, mask)
         return seen.summary if seen.prior is None else torch.cat([seen.summary, seen.prior], 1)
 
 
-class ImageNetworks(Networks):
+class ImageNetworks(TwoHeads):
     """One trunk with a head for each: the backbone runs once a step."""
 
-    hides = True
-    explores = False
-    rounding = ROUNDING
+    declared: ClassVar[Capabilities] = IMAGE
+    trunk: Trunk
+    predictor_head: PredictorHead
 
-    def __init__(self, trunk: Trunk, predictor_head: PredictorHead, value_head: nn.Module) -> None:
-        super().__init__()
-        self.trunk = trunk
-        self.predictor_head = predictor_head
-        self.value_head = value_head
-        self.is_noisy = trunk.is_noisy
-        self.stops_gradient = trunk.prior is not None and predictor_head.stop_gradient
+    @property
+    def capabilities(self) -> Capabilities:
+        return replace(self.declared, noisy_training=self.trunk.backbone.is_noisy)
 
     @property
     def prior_network(self) -> nn.Module | None:
         return self.trunk.prior
 
     @property
+    def prior_without_gradient(self) -> bool:
+        return self.trunk.prior is not None and self.predictor_head.stop_gradient
+
+    @property
     def predictor_parts(self) -> list[nn.Module]:
         # Where no gradient of a prediction reaches the prior, it learns with the values.
         parts = [self.trunk.backbone, self.predictor_head]
-        return parts if self.trunk.prior is None or self.stops_gradient else [*parts, self.trunk.prior]
+        trains_prior = self.trunk.prior is not None and not self.prior_without_gradient
+        return [*parts, self.trunk.prior] if trains_prior else parts  # type: ignore[list-item]
 
-    def prior_of(self, x: Tensor, mask: Tensor) -> Tensor | None:
-        return self.trunk.prior_of(x, mask)
+    def prior_output(self, x: Tensor, mask: Tensor) -> Tensor | None:
+        return self.trunk.prior_output(x, mask)
 
     def forward(
         self, x: Tensor, mask: Tensor, scores: bool = True, prior: Tensor | None = None
@@ -261,10 +262,10 @@ class ImageNetworks(Networks):
 class DroppingNetworks(ImageNetworks):
     """The same on a trunk that leaves unknown patches out."""
 
-    counts_known = True
+    declared: ClassVar[Capabilities] = replace(IMAGE, known_count_hint=True)
     trunk: DroppingTrunk
 
-    def counted(
+    def forward_counted(
         self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]], prior: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
         """Rows that know few patches apart from those that know many: each part costs what it needs."""

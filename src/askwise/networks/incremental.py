@@ -1,4 +1,4 @@
-"""A first layer carried on from step to step: revealing a group adds a few rows of its weights."""
+"""A first layer updated from step to step: revealing a group adds a few rows of its weights."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class GroupInputs(nn.Module):
 
 
 class FirstLayerTracker(Tracker):
-    """Keeps what the first layers give for what is known; `onward` turns it into a belief."""
+    """Keeps the outputs of the first layers for what is known; `onward` turns them into a belief."""
 
     def __init__(
         self,

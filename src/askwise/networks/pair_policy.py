@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from askwise.core.arrays import at_least_float32
 from askwise.core.belief import Belief, OneRow
+from askwise.core.capabilities import Capabilities
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy, Tracker
 from askwise.core.rows import Rows
 from askwise.core.tasks import Task
+from askwise.core.tensors import at_least_float32
 from askwise.networks.incremental import FirstLayerTracker, GroupInputs
-from askwise.networks.one_row import MlpRow, RowNetworks, Units
+from askwise.networks.numpy_form import names_of_layers, row_networks
+from askwise.networks.one_row import MlpRow, Units
 from askwise.networks.pair import Networks
 from askwise.networks.scaling import SCALINGS
 
@@ -24,9 +26,13 @@ from askwise.networks.scaling import SCALINGS
 class PairPolicy(Policy):
     """Predictor f(x_S) and a network v(x_S) with one score a group; `scaling` says what its raw scores mean.
 
-    Logits are divided by `temperature`, 1 until the end of training.
+    Logits are divided by `temperature`, 1 until the end of training. Scores are not: they were trained at 1.
+    tempered_scores: the scores of a model file of before, which were bounded by the entropy after the temperature.
     """
 
+    declared: ClassVar[Capabilities] = Capabilities(known_count_hint=True, incremental=True, numpy_form=True)
+    computed_by: ClassVar[tuple[str, ...]] = ("forward", "_belief", "_scale")
+    tempered_scores: bool = False
     unit: Tensor
     temperature: Tensor
 
@@ -37,55 +43,71 @@ class PairPolicy(Policy):
         self.register_buffer("unit", torch.tensor(task.unit), persistent=False)
         self.register_buffer("temperature", torch.tensor(1.0))
         self.is_regression = task.kind == "regression"
-        self.rounding = networks.rounding
-        self.explores = networks.explores
         self.group_inputs = GroupInputs(space) if networks.first_layers else None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.declared.limited_by(self.networks.capabilities)
 
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> Belief:
         return self._belief(*self.networks(self.hide(x, mask), mask, scores))
 
     def hide(self, x: Tensor, mask: Tensor) -> Tensor:
-        return x if self.networks.hides else super().hide(x, mask)
+        return x if self.networks.capabilities.masks_inputs else super().hide(x, mask)
 
-    def counted(
+    def forward_counted(
         self, x: Tensor, mask: Tensor, scores: bool, most: Sequence[tuple[int, int]], prior: Tensor | None
     ) -> Belief:
-        """The same as calling it, where the most that any row of each part of the batch knows is known, and what its
-        network makes of what is known from the start, if it has one."""
-        return self._belief(*self.networks.counted(self.hide(x, mask), mask, scores, most, prior))
+        """The same as forward(), told the most that a row of each part of the batch knows, and the prior's output."""
+        return self._belief(*self.networks.forward_counted(self.hide(x, mask), mask, scores, most, prior))
 
     @property
     def first_layers(self) -> list[nn.Linear]:
-        """The networks' first layers, where all that follows is as here."""
-        return self.networks.first_layers if self._is_plain else []
-
-    @property
-    def _is_plain(self) -> bool:
-        """Whether a call does what it does here; a subclass may do otherwise."""
-        return type(self).forward is PairPolicy.forward
+        """The networks' first layers, if this policy is incremental; else none."""
+        return self.networks.first_layers if self.capabilities.incremental else []
 
     def track(self, rows: Rows) -> Tracker:
-        if self._is_plain and (self.networks.counts_known or self.networks.prior_network is not None):
-            return PairTracker(self, rows)
+        networks = self.networks
+        has_prior = networks.prior_network is not None
+        if self.capabilities.known_count_hint or (has_prior and self.declared.known_count_hint):
+            return CountingTracker(self, rows)
         if not self.first_layers or self.group_inputs is None or not self.group_inputs.pays:
             return super().track(rows)
-        onward = self.networks.onward
         return FirstLayerTracker(
-            self, rows, self.group_inputs, self.networks, lambda *given: self._belief(*onward(*given))
+            self, rows, self.group_inputs, networks, lambda *given: self._belief(*networks.onward(*given))
         )
 
     def one_row(self) -> Callable[[], OneRow]:
+        perceptrons = self.networks.perceptrons() if self.capabilities.numpy_form else []
+        found = row_networks(self.space.n_groups, perceptrons, self._units)
+        return super().one_row() if found is None else partial(MlpRow, found)
+
+    @property
+    def _units(self) -> Units:
         unit = float(self.unit)
-        units = Units(unit**0.5 if self.is_regression else 1 / float(self.temperature), unit, self.scaling)
-        # A class made from this one may compute something else from the same networks.
-        same = all(getattr(type(self), part) is getattr(PairPolicy, part) for part in ("forward", "_belief", "_scale"))
-        networks = RowNetworks.of(self.space.n_groups, self.networks, units) if same else None
-        return super().one_row() if networks is None else partial(MlpRow, networks)
+        factor = unit**0.5 if self.is_regression else 1 / float(self.temperature)
+        return Units(factor, unit, self.scaling, factor if self.tempered_scores else 1.0)
+
+    def numpy_facts(self) -> dict[str, Any] | None:
+        perceptrons = self.networks.perceptrons() if self.capabilities.numpy_form else []
+        if row_networks(self.space.n_groups, perceptrons, self._units) is None:
+            return None
+        units = self._units
+        return {
+            "layers": names_of_layers(self, perceptrons),
+            "outputs": units.outputs,
+            "scores": units.scores,
+            "scaling": units.scaling,
+            "score_outputs": units.score_outputs,
+            "is_information": self.is_information,
+        }
 
     def _belief(self, outputs: Tensor, raw: Tensor | None) -> Belief:
-        outputs, raw = at_least_float32(outputs), None if raw is None else at_least_float32(raw)
-        outputs = outputs * self.unit.sqrt() if self.is_regression else outputs / self.temperature
-        return Belief(outputs, None if raw is None else self._scale(raw, outputs))
+        outputs = at_least_float32(outputs)
+        used = outputs * self.unit.sqrt() if self.is_regression else outputs / self.temperature
+        if raw is None:
+            return Belief(used, None)
+        return Belief(used, self._scale(at_least_float32(raw), used if self.tempered_scores else outputs))
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         # Models saved before there was a temperature have none.
@@ -98,8 +120,8 @@ class PairPolicy(Policy):
         return scores
 
 
-class PairTracker(Tracker):
-    """Thinks anew at every step all but what is known from the start; knows how many groups can be known by then."""
+class CountingTracker(Tracker):
+    """Computes the prior network once, and knows how many groups can be known at each step."""
 
     policy: PairPolicy
 
@@ -107,11 +129,11 @@ class PairTracker(Tracker):
         super().__init__(policy, rows)
         self.n_revealed = 0
         mask = policy.mask(torch.zeros_like(rows.available), rows.present)
-        self.prior = policy.networks.prior_of(policy.hide(rows.x, mask), mask)
+        self.prior = policy.networks.prior_output(policy.hide(rows.x, mask), mask)
 
     def belief(self, known: Tensor, scores: bool = True) -> Belief:
         mask = self.policy.mask(known, self.rows.present)
-        return self.policy.counted(self.rows.x, mask, scores, [(len(mask), self.n_revealed)], self.prior)
+        return self.policy.forward_counted(self.rows.x, mask, scores, [(len(mask), self.n_revealed)], self.prior)
 
     def reveal(self, group: Tensor, asked: Tensor) -> None:
         del group, asked

@@ -39,7 +39,7 @@ class PriorNetworks(Networks):
         seen = len(self.asked) + hidden
         self.predictor = Mlp(seen, hidden, n_outputs, layers, dropout)
         self.value = Mlp(seen, hidden, space.n_groups, layers, dropout)
-        self.stops_gradient = stop_gradient
+        self.stop_gradient = stop_gradient
         if stop_gradient:
             # Of what it has no part in training, a prediction makes nothing until it has learnt to.
             nn.init.zeros_(self.predictor.first.weight[:, len(self.asked) :])
@@ -49,10 +49,14 @@ class PriorNetworks(Networks):
         return self.prior
 
     @property
-    def predictor_parts(self) -> list[nn.Module]:
-        return [self.predictor] if self.stops_gradient else [self.predictor, self.prior]
+    def prior_without_gradient(self) -> bool:
+        return self.stop_gradient
 
-    def prior_of(self, x: Tensor, mask: Tensor) -> Tensor:
+    @property
+    def predictor_parts(self) -> list[nn.Module]:
+        return [self.predictor] if self.stop_gradient else [self.predictor, self.prior]
+
+    def prior_output(self, x: Tensor, mask: Tensor) -> Tensor:
         found: Tensor = self.prior(torch.cat([x, mask.to(x.dtype)], 1)[:, self.free])
         return found
 
@@ -62,7 +66,7 @@ class PriorNetworks(Networks):
         inputs = torch.cat([x, mask.to(x.dtype)], 1)
         prior = self.prior(inputs[:, self.free]) if prior is None else prior
         asked = inputs[:, self.asked]
-        seen = torch.cat([asked, prior.detach() if self.stops_gradient else prior], 1)
+        seen = torch.cat([asked, prior.detach() if self.stop_gradient else prior], 1)
         outputs = self.predictor.onward(self.predictor.first(seen))
         if not scores:
             return outputs, None

@@ -7,7 +7,8 @@ from typing import Any
 
 from askwise.core.errors import AskwiseError, listed
 from askwise.core.tasks import Classification
-from askwise.methods.base import CIRCUMSTANCES, Method
+from askwise.methods.base import Method
+from askwise.methods.settings import CIRCUMSTANCES
 from askwise.model.model import Model
 
 

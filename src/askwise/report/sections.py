@@ -7,7 +7,8 @@ from typing import Any
 
 from askwise.core.tasks import Classification
 from askwise.evaluation import metrics, summaries
-from askwise.methods.base import CIRCUMSTANCES, Method
+from askwise.methods.base import Method
+from askwise.methods.settings import CIRCUMSTANCES
 from askwise.report.findings import Findings
 from askwise.report.page import Picture, escaped, fold, html_picture, html_table, picture_of
 from askwise.report.plots import curves, questions

@@ -10,18 +10,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from askwise.core.errors import AskwiseError, AskwiseWarning, listed
+from askwise.core.step import StoppingRule
+from askwise.core.stopping import least_value, parse_rule
+from askwise.methods.session_loading import load_for_sessions
+from askwise.model.session_model import SessionModel
 from askwise.service.errors import NotFound, RequestError
 from askwise.service.examples import Photo, find_photos
-from askwise.service.loading import load_model
-
-# Imported when first used, since they import torch.
-if TYPE_CHECKING:
-    from askwise.core.step import StoppingRule
-    from askwise.model.model import Model
-    from askwise.session.session import Session
+from askwise.session.replies import session_facts
+from askwise.session.session import Session
 
 SUFFIX = ".askwise"
 SLOW_SECONDS = 0.005
@@ -40,9 +39,6 @@ class Terms:
 
     def reply(self, session: Session) -> dict[str, Any]:
         """The state of a session under these terms, as JSON."""
-        from askwise.core.stopping import least_value
-        from askwise.session.replies import session_facts
-
         return session_facts(session) | {"penalty": least_value(self.rule), "notes": list(self.notes)}
 
 
@@ -51,7 +47,7 @@ class ServedModel:
     """A model under its name."""
 
     name: str
-    model: Model
+    model: SessionModel
     stop: StoppingRule | None
     facts: dict[str, Any]
     # Whether a step takes so long that other requests must not wait for it.
@@ -65,8 +61,8 @@ class ServedModel:
 
     @staticmethod
     def load(path: Path, photos: Sequence[Photo] = ()) -> ServedModel:
-        name, loaded = path.name.removesuffix(SUFFIX), load_model(path)
-        model = loaded.model
+        name, loaded = path.name.removesuffix(SUFFIX), load_for_sessions(path)
+        model = loaded.model_
         facts = {"name": name, "fingerprint": model.fingerprint, **loaded.facts}
         layout = getattr(model.schema, "layout", None)
         examples = () if layout is None else tuple(photo.as_json(layout) for photo in photos)
@@ -81,8 +77,6 @@ class ServedModel:
         return self._cached_terms(stop, tuple(sorted(costs.items())) if costs else None)
 
     def _resolve_terms(self, stop: str | None, costs: tuple[tuple[str, float], ...] | None) -> Terms:
-        from askwise.core.stopping import parse_rule
-
         prices = None if costs is None else dict(costs)
         all_costs = _locate_errors("costs", self.model.costs, prices)
         rule = self.stop if stop is None else _locate_errors("stop", parse_rule, stop)
@@ -92,14 +86,10 @@ class ServedModel:
         return Terms(ready, prices, tuple(dict.fromkeys(str(w.message) for w in caught)))
 
     def new_session(self, terms: Terms) -> Session:
-        from askwise.session.session import Session
-
         return Session(self.model, terms.rule, terms.costs)
 
     def session(self, terms: Terms, answers: Mapping[str, Any], declined: Iterable[str]) -> Session:
         """A session in which all this was said."""
-        from askwise.session.session import Session
-
         return Session.from_answers(self.model, answers, declined, terms.rule, terms.costs)
 
     def sketch(self, image: Any) -> dict[str, Any]:
@@ -121,10 +111,8 @@ def _locate_errors(part: str, read: Callable[..., Result], *given: Any) -> Resul
         raise
 
 
-def _seconds_per_step(model: Model) -> float:
+def _seconds_per_step(model: SessionModel) -> float:
     """How long a new session takes to its first question. A first one, not counted, prepares the model."""
-    from askwise.session.session import Session
-
     Session(model).ask()
     started = time.perf_counter()
     Session(model).ask()

@@ -8,15 +8,14 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-import torch
 
-from askwise.core.arrays import cost_array
 from askwise.core.belief import Belief
 from askwise.core.errors import AskwiseError, listed, shortened, unknown_name
-from askwise.core.step import Step, StoppingRule, propose, reasons
+from askwise.core.prices import Prices
+from askwise.core.step import Step, StoppingRule, propose, reasons, value_per_cost
 from askwise.core.stopping import takes_arrays
 from askwise.data.tables.column import Column, is_missing
-from askwise.model.model import Costs, Model
+from askwise.model.session_model import Costs, SessionModel
 from askwise.session.fetching import Fetched, check_acquire, fetch, fetch_async, in_one_line, seconds
 from askwise.session.messages import Candidate, Event, Prediction, Question
 from askwise.session.row import Row
@@ -25,8 +24,11 @@ from askwise.session.row import Row
 class HasModel(Protocol):
     """A fitted estimator, with the rule it runs where none is given."""
 
-    model_: Model
-    stop: StoppingRule | None
+    @property
+    def model_(self) -> SessionModel: ...
+
+    @property
+    def stop(self) -> StoppingRule | None: ...
 
 
 class Moment:
@@ -50,18 +52,18 @@ class Session:
 
     def __init__(
         self,
-        model: Model | HasModel,
+        model: SessionModel | HasModel,
         stop: StoppingRule | None = None,
         costs: Costs = None,
         known: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model = model if isinstance(model, Model) else model.model_
-        if stop is None and not isinstance(model, Model):
+        self.model = model if isinstance(model, SessionModel) else model.model_
+        if stop is None and not isinstance(model, SessionModel):
             stop = model.stop
         self._costs = self.model.costs(costs)
-        self._cost_array = cost_array(self._costs)
         self._rule = self.model.rule(stop, self._costs)
         self._in_tensors = not takes_arrays(self._rule)
+        self._prices = self._prices_for_rule()
         self._beliefs = self.model.one_row()
         self._events: list[Event] = []
         self._given = {name: self._free(name).parse(value) for name, value in (known or {}).items()}
@@ -75,7 +77,7 @@ class Session:
     @classmethod
     def from_answers(
         cls,
-        model: Model | HasModel,
+        model: SessionModel | HasModel,
         answers: Mapping[str, Any],
         declined: Iterable[str] = (),
         stop: StoppingRule | None = None,
@@ -198,7 +200,7 @@ class Session:
         """Every open group, best value per cost first."""
         step = self._moment.step
         scores = step.belief.scores[0].tolist()
-        values = self.model.values(step)[0].tolist()
+        values = value_per_cost(step.belief.scores, step.costs, self.model.is_information)[0].tolist()
         names = self.model.schema.space.names
         open_ = step.open[0].tolist()
         found = [Candidate(names[g], scores[g], self._costs[g], values[g]) for g in range(len(names)) if open_[g]]
@@ -225,11 +227,20 @@ class Session:
         # What was told is what is known: a column is present only if it is free or its group is known.
         belief = self._beliefs.belief(row.x, row.present)
         # Copies: a step stays as it is when the row changes.
-        parts = [*belief, row.known.copy(), row.available.copy(), np.array([self.spent]), self._cost_array]
+        parts = [*belief, row.known.copy(), row.available.copy(), np.array([self.spent])]
         if self._in_tensors:
+            import torch
+
             parts = [torch.from_numpy(np.array(part)).to(self.model.device) for part in parts]
-        outputs, scores, known, available, spent, costs = parts
-        return propose(self.model.policy, Belief(outputs, scores), known, available, spent, costs, self._rule)
+        outputs, scores, known, available, spent = parts
+        belief, is_information = Belief(outputs, scores), self.model.is_information
+        return propose(belief, known, available, spent, self._prices, self._rule, is_information)
+
+    def _prices_for_rule(self) -> Prices:
+        """Costs as the rule takes them: numpy arrays, or tensors for rules of a user's own."""
+        if self._in_tensors:
+            return Prices.tensor(self._costs, device=self.model.device)
+        return Prices.array(self._costs)
 
     def _free(self, name: str) -> Column:
         schema = self.model.schema

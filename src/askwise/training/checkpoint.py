@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import safetensors.torch
-import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor, nn
+from torch import Tensor
 
 from askwise.core.errors import AskwiseError
 from askwise.data.whole_file import whole_file
+from askwise.training.update import part_of
 
 
 @dataclass(frozen=True)
 class Saved:
-    """The state at the end of an epoch of a stage."""
+    """The state at the end of an epoch of a stage: what the update changes, and the best weights so far."""
 
     tensors: dict[str, Tensor]
     stage: int
@@ -27,53 +27,9 @@ class Saved:
     done: bool
     history: list[dict[str, float | str]]
 
-    @staticmethod
-    def of(
-        policy: nn.Module,
-        objective: object,
-        optimiser: torch.optim.Optimizer,
-        average: list[Tensor],
-        best_state: dict[str, Tensor],
-        stage: int,
-        epoch: int,
-        best: float,
-        best_epoch: int,
-        done: bool,
-        history: list[dict[str, float | str]],
-    ) -> Saved:
-        tensors = {f"policy.{k}": v for k, v in policy.state_dict().items()}
-        tensors |= {f"best.{k}": v for k, v in best_state.items()}
-        if isinstance(objective, nn.Module):
-            tensors |= {f"objective.{k}": v for k, v in objective.state_dict().items()}
-        tensors |= {f"average.{i}": v for i, v in enumerate(average)}
-        for i, state in optimiser.state_dict()["state"].items():
-            tensors |= {f"optimiser.{i}.{k}": torch.as_tensor(v) for k, v in state.items()}
-        tensors = {k: v.detach().cpu().clone().contiguous() for k, v in tensors.items()}
-        return Saved(tensors, stage, epoch, best, best_epoch, done, list(history))
-
-    def restore(
-        self,
-        policy: nn.Module,
-        objective: object,
-        optimiser: torch.optim.Optimizer,
-        average: list[Tensor],
-        best_state: dict[str, Tensor],
-    ) -> None:
-        """Put everything back in place."""
-        policy.load_state_dict(self._part("policy"))
-        if isinstance(objective, nn.Module):
-            objective.load_state_dict(self._part("objective"))
-        best_state.update({k: v.to(best_state[k].device) for k, v in self._part("best").items()})
-        for i, v in self._part("average").items():
-            average[int(i)].copy_(v)
-        state: dict[int, dict[str, Tensor]] = {}
-        for key, v in self._part("optimiser").items():
-            i, name = key.split(".", 1)
-            state.setdefault(int(i), {})[name] = v
-        optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
-
-    def _part(self, name: str) -> dict[str, Tensor]:
-        return {k.removeprefix(f"{name}."): v for k, v in self.tensors.items() if k.startswith(f"{name}.")}
+    def part(self, name: str) -> dict[str, Tensor]:
+        """The tensors whose names begin with this one, by the rest of their names."""
+        return part_of(self.tensors, name)
 
 
 @dataclass(frozen=True)
@@ -103,7 +59,8 @@ class Checkpoint:
         }
         with whole_file(self.path) as part:
             # Not save_file: it hides the system's error, which tells a full disk.
-            part.write_bytes(safetensors.torch.save(saved.tensors, {"askwise-checkpoint": json.dumps(facts)}))
+            tensors = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in saved.tensors.items()}
+            part.write_bytes(safetensors.torch.save(tensors, {"askwise-checkpoint": json.dumps(facts)}))
 
     def read(self) -> Saved | None:
         if not self.path.exists():

@@ -11,35 +11,16 @@ from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.rows import Rows
 from askwise.core.tasks import Task
-from askwise.core.walk import random_open
 from askwise.training.draws import own_draws
-from askwise.training.loop import evaluating
-from askwise.training.update import aside
-
-
-def random_known(available: Tensor) -> Tensor:
-    """Random sets of available groups whose size is uniform on 0..d, with members at random.
-
-    Every group joins independently with one probability per row, itself uniform on [0, 1]: then the size of the set
-    is uniform (the beta-binomial distribution with both parameters 1), at the price of one comparison.
-    """
-    draw = torch.rand(available.shape, device=available.device)
-    level = torch.rand(len(available), 1, device=available.device)
-    return (draw < level) & available
-
-
-def random_step(available: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """A random set, a random open group of it, whether there is one, and the set with that group."""
-    known = random_known(available)
-    open_ = available & ~known
-    choice = random_open(open_)
-    asked = open_.any(1)
-    return known, choice, asked, known | torch.zeros_like(known).scatter(1, choice[:, None], asked[:, None])
+from askwise.training.known_sets import random_known
+from askwise.training.modes import evaluating
+from askwise.training.update import without_gradients
+from askwise.training.weights import WeightedObjective, weighted_mean
 
 
 def losses_as_used(policy: Policy, task: Task, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:
-    """Losses of the predictor as it will be used: without dropout, whose noise hides what an answer is worth."""
-    with aside(), evaluating(policy):
+    """Losses of the predictor as it will be used, without dropout: its noise hides what an answer is worth."""
+    with without_gradients(), evaluating(policy):
         return task.loss(policy(x, mask, scores=False).outputs, y)
 
 
@@ -62,30 +43,37 @@ class LoseFreeColumns:
         return Rows(rows.x, rows.present & ~lost, rows.available, rows.y)
 
 
-class RandomDraws:
-    """The mean of an error of each row in which chance has a part: drawn anew in training, alike in validation."""
+class RandomDraws(WeightedObjective):
+    """The mean error of random states of each row: drawn anew in training, the same ones in every validation."""
 
     policy: Policy
     validation_draws = 4
 
-    def errors(self, rows: Rows) -> Tensor:
-        """An error of each row, (rows,)."""
+    def errors(self, rows: Rows) -> tuple[Tensor, Tensor]:
+        """An error of each row, (rows,), and the known set that it is weighted by, (rows, groups)."""
         raise NotImplementedError
 
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         del progress
-        yield (self.errors(rows) * weight).sum() / weight.sum()
+        errors, known = self.errors(rows)
+        yield weighted_mean(errors, self.weights(rows, known, weight))
 
     def validate(self, rows: Rows) -> Tensor:
-        batches = rows.batches(self.policy.space.rows_at_once(rows.x.device))
+        found, weights = [], []
         with own_draws(rows.x.device, seed=0):
-            return torch.cat([self.errors(batch) for batch in batches for _ in range(self.validation_draws)]).mean()
+            for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
+                ones = torch.ones(len(batch), device=rows.x.device)
+                for _ in range(self.validation_draws):
+                    errors, known = self.errors(batch)
+                    found.append(errors)
+                    weights.append(self.weights(batch, known, ones))
+        return weighted_mean(torch.cat(found), torch.cat(weights))
 
 
-class MaskedPrediction:
+class MaskedPrediction(WeightedObjective):
     """Predict from random sets of groups: the pre-training of the paper's appendix, eq. (2).
 
-    draw: gives known sets to predict from, both (rows, groups), out of what is available.
+    draw: draws known sets to predict from, both (rows, groups), out of what is available.
     """
 
     def __init__(
@@ -103,19 +91,24 @@ class MaskedPrediction:
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         del progress
         assert rows.y is not None
-        mask = self.policy.mask(self.draw(rows.available), rows.present)
-        outputs = self.policy(rows.x, mask, scores=False).outputs
-        losses = self.task.training_loss(outputs, rows.y) / self.task.unit
-        yield (losses * weight).sum() / weight.sum()
+        known = self.draw(rows.available)
+        losses = self.task.training_loss(self._outputs(rows, known), rows.y) / self.task.unit
+        yield weighted_mean(losses, self.weights(rows, known, weight))
 
     def validate(self, rows: Rows) -> Tensor:
-        assert rows.y is not None
-        total = torch.zeros((), device=rows.x.device)
+        total, weights = (torch.zeros((), device=rows.x.device) for _ in range(2))
         with own_draws(rows.x.device, seed=0):
             for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
                 assert batch.y is not None
+                ones = torch.ones(len(batch), device=rows.x.device)
                 for _ in range(self.validation_masks):
-                    mask = self.policy.mask(self.draw(batch.available), batch.present)
-                    outputs = self.policy(batch.x, mask, scores=False).outputs
-                    total += self.task.loss(outputs, batch.y).sum()
-        return total / (len(rows) * self.validation_masks * self.task.unit)
+                    known = self.draw(batch.available)
+                    weight = self.weights(batch, known, ones)
+                    total += (self.task.loss(self._outputs(batch, known), batch.y) * weight).sum()
+                    weights += weight.sum()
+        return total / (weights * self.task.unit)
+
+    def _outputs(self, rows: Rows, known: Tensor) -> Tensor:
+        mask = self.policy.mask(known, rows.present)
+        outputs: Tensor = self.policy(rows.x, mask, scores=False).outputs
+        return outputs

@@ -12,33 +12,37 @@ from torch import Tensor, nn
 from askwise.core.arrays import any_in_row
 from askwise.core.belief import Belief
 from askwise.core.policy import Policy
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.step import propose
 from askwise.core.stopping import Budget
 from askwise.core.tasks import Task
 from askwise.core.walk import explore, walk
 from askwise.networks.pair_policy import PairPolicy
+from askwise.training.episode import Episode
 from askwise.training.episodes import EpisodeObjective
-from askwise.training.loop import evaluating
-from askwise.training.objectives import random_known
+from askwise.training.known_sets import random_known
+from askwise.training.modes import evaluating
 from askwise.training.replay import ReplayMemory, TargetPolicy
-from askwise.training.update import aside
+from askwise.training.update import without_gradients
+from askwise.training.weights import WeightedObjective
 
 # Share of random questions in the first episodes, in the last ones, and how much of the training it takes to fall.
 FIRST_EPSILON, LAST_EPSILON, FALLS_WITHIN = 1.0, 0.1, 0.5
 
 
-def episodes(policy: Policy, rows: Rows, costs: Tensor, n_steps: int, rule: Budget | None, epsilon: Tensor) -> Tensor:
+def episodes(policy: Policy, rows: Rows, prices: Prices, n_steps: int, rule: Budget | None, epsilon: Tensor) -> Tensor:
     """Walk rows by the policy, at probability epsilon at random among what can be paid; when each group was asked.
 
     Unlike `walk` with a rule, the host never waits.
     """
-    known, spent = torch.zeros_like(rows.available), costs.new_zeros(len(rows))
+    known, spent = torch.zeros_like(rows.available), prices.nothing_spent(len(rows))
     times_known = torch.zeros(known.shape, dtype=torch.int16, device=known.device)
     tracker = policy.track(rows)
     order = torch.rand(known.shape, device=known.device)
     for _ in range(n_steps):
-        step = propose(policy, tracker.belief(known), known, rows.available, spent, costs, rule)
+        belief = tracker.belief(known)
+        step = propose(belief, known, rows.available, spent, prices, rule, policy.is_information)
         step = explore(replace(step, open=step.values > -torch.inf), epsilon, order)
         tracker.reveal(step.choice, step.can_ask)
         known, spent = step.known_next, step.spent_next
@@ -51,7 +55,7 @@ class States(NamedTuple):
 
     allowed: groups that may be asked next; none in the last state, where the episode ends. asked: whether a step asked
     anything; choice: what. spent, price: before, and of, each question. counts: whether a state differs from the one
-    before.
+    before. random (batch, groups): a random set beside each episode.
     """
 
     known: Tensor
@@ -61,9 +65,11 @@ class States(NamedTuple):
     spent: Tensor
     price: Tensor
     counts: Tensor
+    random: Tensor
 
     @staticmethod
-    def of(rows: Rows, asked_at: Tensor, costs: Tensor, n_steps: int, rule: Budget | None) -> States:
+    def of(rows: Rows, asked_at: Tensor, prices: Prices, n_steps: int, rule: Budget | None) -> States:
+        costs = prices.costs
         time = torch.arange(n_steps + 1, device=asked_at.device, dtype=asked_at.dtype)[:, None, None]
         known = asked_at < time
         now = asked_at == time[:-1]
@@ -74,7 +80,7 @@ class States(NamedTuple):
         if rule is not None:
             allowed = allowed & rule.allows(spent.flatten(), costs).view(n_steps + 1, len(asked_at), -1)
         counts = torch.cat([torch.ones_like(asked[:1]), asked])
-        return States(known, allowed, choice, asked, spent, costs[choice], counts)
+        return States(known, allowed, choice, asked, spent, costs[choice], counts, random_known(rows.available))
 
     @property
     def can_ask(self) -> Tensor:
@@ -102,10 +108,10 @@ def targets(rewards: Tensor, goes_on: Tensor, best: Tensor, followed: Tensor | N
     return torch.stack(found[::-1])
 
 
-class QLearning(nn.Module):
+class QLearning(WeightedObjective, nn.Module):
     """Each batch of rows is walked and remembered; then updates learn from episodes drawn from the memory.
 
-    costs are in float64, so that sums of prices meet a budget. rule: what limits an episode, if anything does.
+    Prices are in float64, so that sums of prices meet a budget. rule: what limits an episode, if anything does.
     batches_remembered: newer episodes tell more of where the policy goes now, older ones of what else there is.
     """
 
@@ -115,7 +121,7 @@ class QLearning(nn.Module):
         self,
         policy: PairPolicy,
         task: Task,
-        costs: Tensor,
+        prices: Prices,
         n_steps: int,
         rule: Budget | None,
         walked: int,
@@ -125,11 +131,11 @@ class QLearning(nn.Module):
         # In a tuple: as a submodule it would be saved twice.
         self._policy = (policy,)
         self.task = task
-        self.costs = costs
+        self.prices = prices
         self.n_steps = n_steps
         self.rule = rule
         self.rows_per_update = min(walked, rows_per_update)
-        self.memory = ReplayMemory(policy.space, self.batches_remembered * walked, costs.device)
+        self.memory = ReplayMemory(policy.space, self.batches_remembered * walked, prices.costs.device)
         self.target = TargetPolicy(policy)
 
     @property
@@ -139,12 +145,12 @@ class QLearning(nn.Module):
     @property
     def horizon(self) -> Tensor:
         """All that an episode of no fixed budget spends: as many questions of mean price as it has states."""
-        return self.costs.mean() * (self.n_steps + 1)
+        return self.prices.mean() * (self.n_steps + 1)
 
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         epsilon = FIRST_EPSILON + (LAST_EPSILON - FIRST_EPSILON) * (progress / FALLS_WITHIN).clamp_max(1)
-        with aside(), evaluating(self.policy):
-            asked_at = episodes(self.policy, rows, self.costs, self.n_steps, self.rule, epsilon)
+        with without_gradients(), evaluating(self.policy):
+            asked_at = episodes(self.policy, rows, self.prices, self.n_steps, self.rule, epsilon)
             self.memory.push(rows, weight, asked_at)
         for _ in range(max(1, len(rows) // self.rows_per_update)):
             yield self._loss(*self.memory.sample(self.rows_per_update))
@@ -152,14 +158,14 @@ class QLearning(nn.Module):
 
     def _loss(self, rows: Rows, weight: Tensor, asked_at: Tensor) -> Tensor:
         """Of the states of these episodes, and of one random set a row: what is never visited stays predictable."""
-        states = States.of(rows, asked_at, self.costs, self.n_steps, self.rule)
-        known = torch.cat([states.known, random_known(rows.available)[None]])
+        states = States.of(rows, asked_at, self.prices, self.n_steps, self.rule)
+        known = torch.cat([states.known, states.random[None]])
         mask = self.policy.mask(known, rows.present).flatten(0, 1)
         x, networks = rows.x.repeat(len(known), 1), self.policy.networks
         # Dropout comes after the first layers, which most of the work is in: they are run once for both.
         first = networks.first(self.policy.hide(x, mask), mask)
         ours = Belief(*networks.onward(first))
-        with aside(), evaluating(self.policy):
+        with without_gradients(), evaluating(self.policy):
             used = Belief(*networks.onward(first.detach()))
             theirs = self.target(x, mask)
         each = (Belief(*(p.float().unflatten(0, known.shape[:2]) for p in belief)) for belief in (ours, used, theirs))
@@ -172,13 +178,26 @@ class QLearning(nn.Module):
         """
         raise NotImplementedError
 
+    def state_and_step_weights(self, rows: Rows, weight: Tensor, states: States) -> tuple[Tensor, Tensor]:
+        """Weights of all states and of the random set (steps + 2, batch), and of the steps (steps, batch).
+
+        A state that repeats the one before counts once; a step counts as much as the state it leads to.
+        """
+        of_state = self.weights(rows, states.known, weight).expand(states.counts.shape)
+        of_random = self.weights(rows, states.random, weight)
+        return torch.cat([states.counts * of_state, of_random[None]]), states.asked * of_state[1:]
+
     def validate(self, rows: Rows) -> Tensor:
         """Mean loss where the budget ends the greedy path; without one, over all that is spent along it."""
         if self.rule is None:
-            return EpisodeObjective(self.policy, self.task, self.costs, self.n_steps).validate(rows)
-        total = torch.zeros((), device=rows.x.device)
+            objective = EpisodeObjective[Episode](self.policy, self.task, self.prices, self.n_steps)
+            objective.weights = self.weights
+            return objective.validate(rows)
+        total, weights = (torch.zeros((), device=rows.x.device) for _ in range(2))
         for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
             assert batch.y is not None
-            *_, last = walk(self.policy, batch, self.costs, self.n_steps + 1, self.rule)
-            total += self.task.loss(last.belief.outputs, batch.y).sum()
-        return total / (len(rows) * self.task.unit)
+            *_, last = walk(self.policy, batch, self.prices, self.n_steps + 1, self.rule)
+            weight = self.weights(batch, last.known, torch.ones(len(batch), device=rows.x.device))
+            total += (self.task.loss(last.belief.outputs, batch.y) * weight).sum()
+            weights += weight.sum()
+        return total / (weights * self.task.unit)

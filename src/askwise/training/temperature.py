@@ -10,10 +10,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from askwise.core.policy import Policy
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows, evenly
 from askwise.core.walk import walk
 from askwise.training.draws import own_draws
-from askwise.training.objectives import random_known
+from askwise.training.known_sets import random_known
 
 # More rows would not change one number.
 MOST_ROWS = 2048
@@ -21,21 +22,21 @@ MOST_ROWS = 2048
 SPREAD = 0.5
 # Never below 1: the rows at hand chose the best epoch, so they flatter the predictor, and what seems timid is not.
 CANDIDATES = [math.exp(t / 40) for t in range(61)]
-# (policy, rows, costs, how many) -> outputs in so many states of each row, and which of them count.
-States = Callable[[Policy, Rows, Tensor, int], Iterator[tuple[Tensor, Tensor]]]
+# (policy, rows, prices, how many) -> outputs in so many states of each row, and which of them count.
+States = Callable[[Policy, Rows, Prices, int], Iterator[tuple[Tensor, Tensor]]]
 
 
-def on_the_way(policy: Policy, rows: Rows, costs: Tensor, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Outputs in the states of the greedy path, and which of them a question led to."""
-    led_to = torch.ones(len(rows), dtype=torch.bool, device=rows.x.device)
-    for step in walk(policy, rows, costs, n_states):
-        yield step.belief.outputs, led_to
-        led_to = step.can_ask
+def greedy_states(policy: Policy, rows: Rows, prices: Prices, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Outputs in the states of the greedy path; a state that repeats the one before does not count."""
+    counts = torch.ones(len(rows), dtype=torch.bool, device=rows.x.device)
+    for step in walk(policy, rows, prices, n_states):
+        yield step.belief.outputs, counts
+        counts = step.can_ask
 
 
-def at_random(policy: Policy, rows: Rows, costs: Tensor, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Outputs of random sets of groups, which all count: for policies whose scores are dear."""
-    del costs
+def random_states(policy: Policy, rows: Rows, prices: Prices, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Outputs of random sets of groups, which all count: for policies whose scores are expensive."""
+    del prices
     counts = torch.ones(len(rows), dtype=torch.bool, device=rows.x.device)
     with own_draws(rows.x.device, seed=0):
         masks = [policy.mask(random_known(rows.available), rows.present) for _ in range(n_states)]
@@ -44,7 +45,7 @@ def at_random(policy: Policy, rows: Rows, costs: Tensor, n_states: int) -> Itera
 
 
 @torch.no_grad()
-def fit_temperature(policy: Policy, rows: Rows, costs: Tensor, n_steps: int, states: States = on_the_way) -> float:
+def fit_temperature(policy: Policy, rows: Rows, prices: Prices, n_steps: int, states: States = greedy_states) -> float:
     """The likeliest temperature, 1 or above, of the predictions in some states, under a prior around 1.
 
     The predictor is judged in training on rows it has learnt from; on rows it has not it is often too sure. States of
@@ -54,7 +55,7 @@ def fit_temperature(policy: Policy, rows: Rows, costs: Tensor, n_steps: int, sta
     found, answers = [], []
     for batch in some.batches(policy.space.rows_at_once(some.x.device)):
         assert batch.y is not None
-        found += list(states(policy, batch, costs, n_steps + 1))
+        found += list(states(policy, batch, prices, n_steps + 1))
         answers.append(batch.y.repeat(n_steps + 1))
     outputs, y = torch.cat([logits for logits, _ in found]), torch.cat(answers)
     weight = torch.cat([counts for _, counts in found]).to(outputs.dtype)

@@ -57,7 +57,7 @@ class Plan:
 
 
 class Update:
-    """Learns from a batch. All that changes from batch to batch lives in tensors, so that it can be recorded.
+    """Learns from a batch. Everything that changes from batch to batch is a tensor, so that it can be recorded.
 
     `prepare` changes each batch before it is learnt from. `total` adds up the batches' mean losses.
     """
@@ -89,16 +89,39 @@ class Update:
         self.done = torch.zeros((), device=device)
         self.total = torch.zeros((), device=device)
 
-    def go_on_from(self, n_done: int) -> None:
-        """Take a stage up again after so many batches; the optimiser's state has been put back."""
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that learning changes, by name."""
+        found = {f"policy.{k}": v for k, v in self.policy.state_dict().items()}
+        if isinstance(self.objective, nn.Module):
+            found |= {f"objective.{k}": v for k, v in self.objective.state_dict().items()}
+        found |= {f"average.{i}": v for i, v in enumerate(self.average)}
+        for i, state in self.optimiser.state_dict()["state"].items():
+            found |= {f"optimiser.{i}.{k}": torch.as_tensor(v) for k, v in state.items()}
+        return found
+
+    def load(self, tensors: dict[str, Tensor], n_done: int) -> None:
+        """Restore what `tensors` gave, after so many batches of the stage."""
+        self.policy.load_state_dict(part_of(tensors, "policy"))
+        if isinstance(self.objective, nn.Module):
+            self.objective.load_state_dict(part_of(tensors, "objective"))
+        for i, tensor in part_of(tensors, "average").items():
+            self.average[int(i)].copy_(tensor)
+        self._load_optimiser(part_of(tensors, "optimiser"))
         self.done.fill_(n_done)
+
+    def _load_optimiser(self, tensors: dict[str, Tensor]) -> None:
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, tensor in tensors.items():
+            i, name = key.split(".", 1)
+            state.setdefault(int(i), {})[name] = tensor
+        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": state})
         for group in self.optimiser.param_groups:
             group["lr"] = self.rate
-        # The step reads the memory of weights and of its state alike; files hold a state channels first.
-        for weight, state in self.optimiser.state.items():
-            for name, value in state.items():
+        # The fused step reads the memory of weights and of its state alike; files hold a state channels first.
+        for weight, moments in self.optimiser.state.items():
+            for name, value in moments.items():
                 if value.shape == weight.shape:
-                    state[name] = torch.empty_like(weight).copy_(value)
+                    moments[name] = torch.empty_like(weight).copy_(value)
 
     def __call__(self, rows: Rows, weight: Tensor) -> None:
         progress = self.done / self.n_batches
@@ -122,6 +145,11 @@ class Update:
     def precision(self) -> AbstractContextManager[None]:
         """Products in bfloat16, sums and losses in float32; or, where that does not pay, all as it always is."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.reduced)
+
+
+def part_of(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+    """The tensors whose names begin with `name`, by the rest of their names."""
+    return {key.removeprefix(f"{name}."): value for key, value in tensors.items() if key.startswith(f"{name}.")}
 
 
 def batch_norms(policy: nn.Module) -> list[nn.modules.batchnorm._BatchNorm]:
@@ -148,7 +176,7 @@ def cosine(progress: Tensor) -> Tensor:
 def reduced_pays(policy: nn.Module, device: torch.device) -> bool:
     """Whether products are faster in bfloat16: on a GPU, and on a CPU that has them, of large convolutions.
 
-    What small ones gain in their products they lose in rounding their inputs (benchmarks/image_cpu.py).
+    What small ones gain in their products they lose in rounding their inputs (benchmarks/speed/image_cpu.py).
     """
     if device.type != "cpu":
         return True
@@ -163,9 +191,9 @@ def cpu_has_bfloat16() -> bool:
 
 
 @contextmanager
-def aside() -> Iterator[None]:
-    """Look something up without gradients, in the midst of a loss that has them."""
+def without_gradients() -> Iterator[None]:
+    """Compute without gradients inside a loss that has them."""
     with torch.no_grad():
         yield
-    # Weights that were rounded for a product in here have no gradient: they must not be used again outside.
+    # Autocast keeps weights rounded in here, which have no gradient: they must not be used again outside.
     torch.clear_autocast_cache()

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError
-from askwise.core.rows import Rows
 from askwise.data.images.patches import SKETCH, PatchLayout, PatchSpace
 from askwise.data.images.pictures import PREFIX, allowed, as_data_url, coloured, told_pixels
 from askwise.data.images.sketches import sketches
 from askwise.data.tables.column import Column
 from askwise.data.tables.prices import group_costs
 from askwise.data.tables.questions import Wording
-from askwise.data.tables.schema import Schema
+from askwise.data.tables.schema import Schema, rows_of
+
+if TYPE_CHECKING:
+    from askwise.core.rows import Rows
 
 PIXELS = "pixels"
 # How the data URL of what is a PNG indeed begins.
@@ -119,11 +120,10 @@ class ImageSchema(Schema):
         if layout.sketch:
             there[:, -1] = there[:, : layout.n_patches].all(1)
             x = np.concatenate([x, sketches(images).reshape(n, -1)], 1)
-        present = torch.from_numpy(there)
         # What is absent is 0, as in a table.
         hidden = ~there[:, np.array(self.space.column_of_entry)] if not there.all() else None
         x = np.ascontiguousarray(x if hidden is None else np.where(hidden, 0, x))
-        return Rows(torch.from_numpy(x), present, self.space.available(present))
+        return rows_of(self.space, x, there)
 
     def put(self, name: str, value: Any, x: Array, present: Array) -> None:
         layout, c = self.layout, self.column_position[name]

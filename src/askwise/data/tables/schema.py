@@ -6,21 +6,22 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, listed, unknown_name
 from askwise.core.features import FeatureSpace
-from askwise.core.rows import Rows
 from askwise.data.tables.column import CATEGORY, Column, describe, ordered
 from askwise.data.tables.encoding import encode_column
 from askwise.data.tables.groups import GroupSpec, as_list, find_column, group_members
 from askwise.data.tables.prices import group_costs
 from askwise.data.tables.questions import QuestionSpec, Wording, read_words
+
+if TYPE_CHECKING:
+    from askwise.core.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,7 @@ class Schema:
             width = column.n_entries
             present[:, c] = encode_column(column, frame.iloc[:, c], x[:, entry : entry + width])
             entry += width
-        there = torch.from_numpy(present)
-        return Rows(torch.from_numpy(x), there, self.space.available(there))
+        return rows_of(self.space, x, present)
 
     def put(self, name: str, value: Any, x: Array, present: Array) -> None:
         """Write the parsed answer of one column, never None, into a row's x (1, entries) and present (1, columns)."""
@@ -158,6 +158,16 @@ class Schema:
         )
         space = FeatureSpace(group_names, costs_of, group_of_column, _entries(columns))
         return Schema(columns, space, named, words.wording)
+
+
+def rows_of(space: FeatureSpace, x: Array, present: Array) -> Rows:
+    """Rows without answers, from x (rows, entries) and present (rows, columns). Torch is imported here, not before."""
+    import torch
+
+    from askwise.core.rows import Rows
+
+    there = torch.from_numpy(present)
+    return Rows(torch.from_numpy(x), there, space.available(there))
 
 
 def _entries(columns: Sequence[Column]) -> tuple[int, ...]:

@@ -14,8 +14,9 @@ from askwise.methods.checks import check_whole_or_none
 from askwise.methods.dime.objectives import JointObjective, ValueWarmUp
 from askwise.methods.dime.policy import DimePolicy
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
-from askwise.networks.pair import Networks, silent
-from askwise.training.loop import Training, frozen
+from askwise.networks.pair import Networks, zeroed_outputs
+from askwise.training.loop import Training
+from askwise.training.modes import frozen
 from askwise.training.objectives import MaskedPrediction
 from askwise.training.update import Plan
 
@@ -61,7 +62,7 @@ class Dime(NeuralMethod):
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, DimePolicy)
-        self.ready(policy, training)
+        self.before_training(policy, training)
         self.learn(policy, training, task)
         self.calibrate(policy, training, task)
 
@@ -72,7 +73,7 @@ class Dime(NeuralMethod):
 
         networks = policy.networks
         # A prior that predictions do not train means nothing yet: first values learn from it.
-        with silent(networks.prior_network if networks.stops_gradient else None):
+        with zeroed_outputs(networks.prior_network if networks.prior_without_gradient else None):
             training.stage("predictor", MaskedPrediction(policy, task), pretrain)
         with frozen(policy.networks.predictor_parts):
             # The squared error of single draws is mostly noise: which epoch has the lowest says little.
@@ -82,5 +83,5 @@ class Dime(NeuralMethod):
 
     def joint(self, policy: DimePolicy, training: Training, task: Task, plan: Plan) -> JointObjective:
         """Algorithm 1, for a stage of this plan."""
-        costs, steps = self.costs_of(policy, training), self.steps(policy.space)
-        return JointObjective(policy, task, costs, steps, self.epsilon, plan.batch_size, self.learn_from)
+        prices, steps = self.prices(policy, training), self.steps(policy.space)
+        return JointObjective(policy, task, prices, steps, self.epsilon, plan.batch_size, self.learn_from)

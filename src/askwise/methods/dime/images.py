@@ -12,8 +12,9 @@ from askwise.methods.dime.base import FIRST_VALUE, Dime
 from askwise.methods.dime.policy import DimePolicy
 from askwise.methods.images.method import ImageMethod
 from askwise.networks.image_pair import ImageNetworks
-from askwise.networks.pair import Networks, silent
-from askwise.training.loop import Training, frozen
+from askwise.networks.pair import Networks, zeroed_outputs
+from askwise.training.loop import Training
+from askwise.training.modes import frozen
 
 PRIOR_FOR = ("both", "predictor")
 
@@ -69,7 +70,7 @@ class ImageDime(ImageMethod, Dime):
             return
         networks = policy.networks
         assert isinstance(networks, ImageNetworks)
-        with silent(networks.prior_network):
+        with zeroed_outputs(networks.prior_network):
             super().learn(policy, training, task)
         # On a policy that no longer changes: the same questions, and predictions that know the prior.
         plan = self.plan(training, self.joint_updates)

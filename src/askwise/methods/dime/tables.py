@@ -61,12 +61,12 @@ class TableDime(TableMethod, Dime):
         nn.init.constant_(networks.score_head.bias, FIRST_VALUE)
         return networks
 
-    def ready(self, policy: Policy, training: Training) -> None:
+    def before_training(self, policy: Policy, training: Training) -> None:
         if self.predictor is None:
-            super().ready(policy, training)
+            super().before_training(policy, training)
         else:
             # The dropout of the user's own modules is the user's.
-            NeuralMethod.ready(self, policy, training)
+            NeuralMethod.before_training(self, policy, training)
 
 
 @with_settings

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from askwise.core.belief import Belief
+from askwise.core.capabilities import Capabilities
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.rows import Rows
@@ -20,10 +22,14 @@ from askwise.methods.imagining import ImaginingMethod
 from askwise.networks.hard_attention import FEATURES, HardAttention
 from askwise.networks.pair_policy import PairPolicy
 from askwise.networks.partial_vae import spread_noise
-from askwise.training.loop import Training, frozen
-from askwise.training.objectives import MaskedPrediction, RandomDraws, random_known, random_step
-from askwise.training.temperature import at_random
-from askwise.training.update import aside
+from askwise.training.episode import Episode
+from askwise.training.known_sets import random_known
+from askwise.training.loop import Training
+from askwise.training.modes import frozen
+from askwise.training.objectives import MaskedPrediction, RandomDraws
+from askwise.training.temperature import random_states
+from askwise.training.update import without_gradients
+from askwise.training.weights import weighted_mean
 
 HIDDEN, LAYERS = 256, 2
 # The share of the stage in which what the code costs comes to count: where it counts at once, less goes into the code.
@@ -36,9 +42,8 @@ class HardAttentionPolicy(PairPolicy):
     The samples come from noise that is kept with the policy, the same for every row and state.
     """
 
-    is_exportable = False
     # Each score is an average over draws.
-    is_quick = False
+    declared: ClassVar[Capabilities] = Capabilities(exportable=False, cheap_scores=False)
     networks: HardAttention
     noise: Tensor
 
@@ -90,11 +95,13 @@ class Reading(MaskedPrediction):
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         del progress
         assert rows.y is not None
-        known, choice, asked, _ = random_step(rows.available)
+        step = Episode.random_step(rows.available)
+        known, known_next = step.known
         mask = self.policy.mask(known, rows.present)
-        outputs, later = self.policy.with_one_more(rows.x, mask, choice, rows.present)
+        outputs, later = self.policy.with_one_more(rows.x, mask, step.choice[0], rows.present)
         of_outputs, of_later = (self.task.training_loss(part, rows.y) for part in (outputs, later))
-        yield ((of_outputs + of_later * asked) * weight).sum() / weight.sum()
+        weight_now, weight_later = (self.weights(rows, part, weight) for part in (known, known_next))
+        yield weighted_mean(of_outputs, weight_now) + weighted_mean(of_later * step.taken[0], weight_later)
 
 
 class Imputing(RandomDraws):
@@ -106,23 +113,25 @@ class Imputing(RandomDraws):
         self.policy = policy
 
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
-        yield (self._errors(rows, (progress / FREE_CODE).clamp_max(1)) * weight).sum() / weight.sum()
+        errors, known = self._errors(rows, (progress / FREE_CODE).clamp_max(1))
+        yield weighted_mean(errors, self.weights(rows, known, weight))
 
-    def errors(self, rows: Rows) -> Tensor:
+    def errors(self, rows: Rows) -> tuple[Tensor, Tensor]:
         return self._errors(rows, 1.0)
 
-    def _errors(self, rows: Rows, share: Tensor | float) -> Tensor:
+    def _errors(self, rows: Rows, share: Tensor | float) -> tuple[Tensor, Tensor]:
         networks, n_patches = self.policy.networks, self.policy.space.n_groups
-        mask = self.policy.mask(random_known(rows.available), rows.present)
+        known = random_known(rows.available)
+        mask = self.policy.mask(known, rows.present)
         everything = self.policy.mask(rows.available, rows.present)
         # The features are what they are: they must not become easier to tell.
-        with aside():
+        with without_gradients():
             features = networks.features(rows.x, everything)
             twice = rows.x.repeat(2, 1), torch.cat([mask, everything]), features.repeat(2, 1, 1)
             state, whole = networks.state(*twice).chunk(2)
         wanted = (everything & ~mask)[:, :n_patches]
         noise = torch.randn(len(rows), networks.model.latent, device=rows.x.device)
-        return networks.model.losses(state, whole, features, wanted, noise, share) / (n_patches * FEATURES)
+        return networks.model.losses(state, whole, features, wanted, noise, share) / (n_patches * FEATURES), known
 
 
 @with_settings
@@ -146,9 +155,9 @@ class HardAttentionImageClassifier(ClassifierMethod, ImageInputs, ImaginingMetho
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, HardAttentionPolicy)
-        self.ready(policy, training)
+        self.before_training(policy, training)
         training.stage("predictor", Reading(policy, task), self.plan(training, PREDICTOR_UPDATES))
         with frozen(policy.networks.predictor_parts):
             training.stage("model", Imputing(policy), self.plan(training, MODEL_UPDATES))
         # The greedy path is dear: every step of it samples.
-        self.calibrate(policy, training, task, at_random)
+        self.calibrate(policy, training, task, random_states)

@@ -21,7 +21,7 @@ from askwise.data.images.schema import ImageSchema
 from askwise.methods.base import with_settings
 from askwise.methods.checks import check_number, check_whole, check_whole_or_none
 from askwise.methods.neural import NeuralMethod
-from askwise.model.model import Costs
+from askwise.model.session_model import Costs
 from askwise.networks.pixels import MEAN, STD, Pixels
 from askwise.session.session import Session
 from askwise.training.loop import Training
@@ -79,8 +79,8 @@ class ImageInputs(NeuralMethod):
     def steps(self, space: FeatureSpace) -> int:
         return min(space.n_groups, self.max_steps or LONGEST_EPISODE)
 
-    def ready(self, policy: Policy, training: Training) -> None:
-        super().ready(policy, training)
+    def before_training(self, policy: Policy, training: Training) -> None:
+        super().before_training(policy, training)
         assert isinstance(policy.space, PatchSpace)
         lose, vary = training.prepare, Varied(policy.space.layout, self.augment)
         training.prepare = lambda rows: vary(lose(rows))

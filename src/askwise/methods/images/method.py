@@ -11,7 +11,7 @@ from askwise.core.errors import AskwiseError, shortened
 from askwise.core.features import FeatureSpace
 from askwise.core.tasks import Task
 from askwise.data.images.patches import PatchSpace
-from askwise.methods.base import pick_device, with_settings
+from askwise.methods.base import with_settings
 from askwise.methods.images.inputs import ImageInputs
 from askwise.networks.backbones import TokenBackbone
 from askwise.networks.build_backbone import build_backbone
@@ -25,6 +25,7 @@ from askwise.networks.image_pair import (
 from askwise.networks.own_backbones import CNN_WIDTHS
 from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
 from askwise.networks.timm_backbone import TimmBackbone
+from askwise.training.devices import pick_device
 
 
 @with_settings

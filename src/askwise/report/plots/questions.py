@@ -10,18 +10,8 @@ import numpy as np
 import pandas as pd
 
 from askwise.core.step import NOTHING_LEFT
-from askwise.report.plots.style import (
-    INK,
-    RULES,
-    SOFT,
-    SPARE,
-    colour_legend,
-    new_figure,
-    percent,
-    plain,
-    set_panel_title,
-    tidy,
-)
+from askwise.report.plots import style
+from askwise.report.plots.style import INK, SOFT, new_figure, percent, plain, set_panel_title, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,11 +63,11 @@ def stop_reasons(table: pd.DataFrame) -> Figure:
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("share of cases", fontsize=10, color=INK)
-    colour_legend(figure, "Stopped because of", colours)
+    style.colour_legend(figure, "Stopped because of", colours)
     return figure
 
 
 def _reason_colours(reasons: Iterable[str]) -> dict[str, str]:
-    spare = itertools.cycle(SPARE)
-    known = {name: colour for name, (colour, _) in RULES.items()} | {NOTHING_LEFT: SOFT}
+    spare = itertools.cycle(style.SPARE)
+    known = {name: colour for name, (colour, _) in style.RULES.items()} | {NOTHING_LEFT: SOFT}
     return {reason: known.get(reason) or next(spare) for reason in reasons}

@@ -24,11 +24,12 @@ from askwise.data.synthetic import DISTRIBUTIONS
 from askwise.data.tables.split import hold_out
 from askwise.data.whole_file import whole_file
 from askwise.evaluation import curves, frontier, metrics
-from askwise.methods.base import Method, pick_device
+from askwise.methods.base import Method
 from askwise.model.file import plain
 from askwise.model.model import Model
 from askwise.studies.compare.data import Split
 from askwise.studies.processes import fraction_of_stages
+from askwise.training.devices import pick_device
 from askwise.training.modes import threads
 
 Record = dict[str, Any]

@@ -13,8 +13,10 @@ import torch
 from askwise._version import __version__
 from askwise.core.errors import AskwiseError, unknown_name
 from askwise.evaluation import metrics
-from askwise.methods.base import CIRCUMSTANCES, TRAINING, Method
+from askwise.methods.base import Method
+from askwise.methods.fingerprint import TRAINING
 from askwise.methods.registry import method_for, names_for, short_name, short_names, why_not
+from askwise.methods.settings import CIRCUMSTANCES
 from askwise.studies.compare.budgets import budgets_for
 from askwise.studies.compare.cells import Candidate, Cell, EstimatorCandidate, ExactCandidate
 from askwise.studies.compare.data import Dataset, Split, digest

@@ -1,0 +1,29 @@
+"""A model's card: by which versions, from how many rows and how long it was trained, and how well it validates."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import torch
+
+from askwise._version import __version__
+from askwise.evaluation import metrics
+from askwise.methods.preparation import Prepared
+from askwise.model.model import Model
+from askwise.training.loop import Training
+
+
+def make_card(model: Model, data: Prepared, training: Training, seconds: float) -> dict[str, Any]:
+    """The card of a model that was trained on this data in so many seconds."""
+    with_everything = model.task.decode(model.outputs(data.val))
+    return {
+        "askwise": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "rows_trained": len(data.train),
+        "rows_validated": len(data.val),
+        "seconds": round(seconds, 1),
+        "epochs": {s: sum(h["stage"] == s for h in training.history) for s in training.stages},
+        "validation": metrics.metrics(model.task, with_everything, metrics.coded(model.task, data.val_answers)),
+    }

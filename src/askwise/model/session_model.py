@@ -1,0 +1,88 @@
+"""What a session needs of a model: what can be asked, what it costs, and beliefs about one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from askwise.core.belief import OneRow
+from askwise.core.errors import AskwiseError, shortened
+from askwise.core.step import StoppingRule
+from askwise.core.stopping import check_rule, resolve_rule
+from askwise.core.tasks import Task
+from askwise.data.tables.prices import group_costs
+from askwise.data.tables.schema import Schema
+
+Costs = Mapping[Any, float] | Sequence[float] | None
+Tables = dict[tuple[float, ...], pd.DataFrame]
+
+
+@dataclass(eq=False)
+class SessionModel:
+    """A trained model as a session sees it, whatever computes its beliefs.
+
+    For each tuple of costs, `frontiers` holds a table of penalty, cost and metrics; `spending` a longer one, of penalty
+    and cost alone; `curves` a shorter one, of every rule. `fingerprint` is that of the file the model was loaded from,
+    empty if it was not loaded. `device`: where tensors are, for rules of a user's own.
+    """
+
+    schema: Schema
+    task: Task
+    _: KW_ONLY
+    frontiers: Tables = field(default_factory=dict)
+    spending: Tables = field(default_factory=dict)
+    curves: Tables = field(default_factory=dict)
+    card: dict[str, Any] = field(default_factory=dict)
+    device: str = "cpu"
+    fingerprint: str = ""
+
+    @property
+    def is_information(self) -> bool:
+        """Whether scores are information, or only an order."""
+        raise NotImplementedError
+
+    @property
+    def one_row(self) -> Callable[[], OneRow]:
+        """Starts the beliefs about a session's row."""
+        raise NotImplementedError
+
+    def costs(self, costs: Costs = None) -> tuple[float, ...]:
+        """The costs of training, changed where others are given."""
+        space = self.schema.space
+        if costs is None:
+            return space.costs
+        members = {g: tuple(c.name for c in self.schema.columns_of(g)) for g in space.names}
+        trained = dict(zip(space.names, space.costs, strict=True))
+        return group_costs(space.in_order(costs), self.schema.column_names, members, self.schema.free, trained)
+
+    def frontier(self, costs: tuple[float, ...] | None = None) -> pd.DataFrame:
+        """The table of penalty against mean cost and metrics."""
+        costs = costs or self.schema.space.costs
+        if costs not in self.frontiers:
+            raise AskwiseError(
+                "an average cost can be kept only under prices that the model has a frontier of, and it has none of "
+                f"these: {self._prices_given(costs)}; use a budget or a penalty instead, or the prices of training. "
+                "In Python, model.frontier(X, y, costs=...) makes a frontier of these prices from rows of your own"
+            )
+        return self.frontiers[costs]
+
+    def _prices_given(self, costs: tuple[float, ...]) -> str:
+        """How prices differ from those of training."""
+        space = self.schema.space
+        other = [(n, c, was) for n, c, was in zip(space.names, costs, space.costs, strict=True) if c != was]
+        if not other:
+            return "these are the prices of training"
+        name, cost, was = other[0]
+        count = f" ({len(other)} prices differ)" if len(other) > 1 else ""
+        return f"{shortened(name)} costs {cost:.12g} here and {was:.12g} in training{count}"
+
+    def rule(self, stop: StoppingRule | None, costs: tuple[float, ...]) -> StoppingRule | None:
+        """The rule to run: checked against the task and the scores, with AverageCost looked up."""
+        if stop is None:
+            return None
+        check_rule(stop, self.task, self)
+        # A model saved before there was a longer table has the frontier alone.
+        return resolve_rule(stop, lambda: self.spending[costs] if costs in self.spending else self.frontier(costs))

@@ -1,0 +1,38 @@
+"""Weights of states in a loss: the one place that says how much each state counts."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from askwise.core.rows import Rows
+
+
+class StateWeights:
+    """How much a state counts in a loss: as much as its row, whatever is known there.
+
+    An objective asks this object for the weight of every state it learns from or validates on. A kind of weight that
+    depends on what is known overrides it.
+    """
+
+    def __call__(self, rows: Rows, known: Tensor, row_weight: Tensor) -> Tensor:
+        """The weights (..., batch) of states that know `known` (..., batch, groups), from those of the rows (batch,).
+
+        The weight of a step is that of the state it leads to.
+        """
+        del rows, known
+        return row_weight
+
+
+class WeightedObjective:
+    """Base of objectives over states; `weights` may be replaced before training begins."""
+
+    weights: StateWeights = StateWeights()
+
+
+def weighted_mean(values: Tensor, weight: Tensor) -> Tensor:
+    """The mean of values under weights, which broadcast; 0 if nothing counts."""
+    weight = weight.expand_as(values)
+    total = weight.sum()
+    # Not a tiny number in place of 0: the gradient of so large a quotient overflows.
+    return (values * weight).sum() / torch.where(total > 0, total, 1)
