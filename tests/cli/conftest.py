@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 
 import pandas as pd
 import pytest
@@ -11,7 +17,11 @@ from typer.testing import CliRunner
 
 from askwise.cli import app
 
-FAST = ["--hidden", "8", "--epochs", "4", "--pretrain-epochs", "4"]
+FAST = ["--hidden", "8", "--epochs", "1", "--pretrain-epochs", "1"]
+# A process that is started by one that ignores Ctrl-C, as under nohup, ignores it too unless it says otherwise.
+RUN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from askwise.cli import main; main()"
+COMMAND = [sys.executable, "-c", RUN]
+SECONDS = 100
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +32,61 @@ def run():
         return CliRunner().invoke(app, [str(a) for a in args], input=typed)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def run_process():
+    """Run the command line as a process of its own until it ends."""
+
+    def call(*args, timeout=SECONDS, **how):
+        words = [*COMMAND, *map(str, args)]
+        return subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False, **how)
+
+    return call
+
+
+class Background:
+    """A command that runs in a process group of its own."""
+
+    def __init__(self, args, env):
+        words = [*COMMAND, *map(str, args)]
+        self._process = subprocess.Popen(
+            words, stderr=subprocess.PIPE, text=True, start_new_session=True, env=os.environ | env
+        )
+        self.group = self._process.pid
+
+    def wait_until(self, condition):
+        """Wait until a condition holds while the command runs."""
+        until = time.monotonic() + SECONDS
+        while not condition():
+            assert self._process.poll() is None, self._process.communicate(timeout=10)[1]
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+    def press_ctrl_c(self):
+        """Send SIGINT to every process of the group, as a terminal does; return the exit code and standard error."""
+        os.killpg(self.group, signal.SIGINT)
+        _, errors = self._process.communicate(timeout=60)
+        return self._process.returncode, errors
+
+    def kill(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.group, signal.SIGKILL)
+        self._process.communicate(timeout=10)
+
+
+@pytest.fixture
+def start():
+    """Start the command line in the background; what still runs when the test ends is killed."""
+    started = []
+
+    def call(*args, **env):
+        started.append(Background(args, env))
+        return started[-1]
+
+    yield call
+    for process in started:
+        process.kill()
 
 
 @pytest.fixture(scope="session")

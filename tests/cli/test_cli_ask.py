@@ -198,6 +198,8 @@ def test_other_costs_count(run, folder):
 def test_quiet_prints_nothing_from_a_pipe(run):
     said = run("ask", "heart.askwise", "--quiet", typed="60\nmale\nstop\n")
     assert (said.exit_code, said.output) == (0, "")
+    said = run("ask", "heart.askwise", "--quiet", "--json", typed="60\nmale\n")
+    assert (json.loads(said.stdout)["answers"], said.stderr) == ({"age": 60, "sex": "male"}, "")
 
 
 def test_a_number_is_predicted_on_a_scale(run, folder, fast):

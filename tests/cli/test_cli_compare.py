@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -19,7 +15,6 @@ from askwise.methods.registry import METHODS
 from askwise.studies.compare import TableData
 
 QUICK = ["--epochs", "1", "--hidden", "8", "--jobs", "1"]
-COMMAND = [sys.executable, "-c", "from askwise.cli import main; main()", "compare"]
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +122,7 @@ def test_rows_of_one_person_stay_together_and_the_person_is_not_asked(run, clini
 
 def test_on_a_gpu_one_training_runs_at_a_time_unless_more_are_asked_for(run, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr("askwise.methods.base.pick_device", lambda _: torch.device("cuda"))
+    monkeypatch.setattr("askwise.training.devices.pick_device", lambda _: torch.device("cuda"))
     monkeypatch.setattr("askwise.studies.compare.run.run", lambda *arguments: asked.append(arguments[2]) or 1 / 0)
     for jobs in ([], ["--jobs", 3]):
         run("compare", "wine", "--methods", "random-order", "--out", tmp_path, *jobs)
@@ -250,22 +245,16 @@ def test_the_suite_of_the_benchmarks_can_be_read(run):
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.proof)])
-def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(run, tmp_path, jobs):
-    chosen = ["tests:300", "--methods", "random-order", "--epochs", "3", "--out", str(tmp_path / "results")]
-    process = subprocess.Popen(
-        [*COMMAND, *chosen, "--seeds", "500", "--jobs", str(jobs)],
-        stderr=subprocess.PIPE, text=True, start_new_session=True, env=os.environ | {"TMPDIR": str(tmp_path)},
-    )  # fmt: skip
-    while len(list(tmp_path.glob("results/cells/*.json"))) < 2:
-        assert process.poll() is None
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "Stopped. What is done is kept: run the same command again to go on.\n")
+def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(run, start, tmp_path, jobs):
+    chosen = ["tests:300", "--methods", "random-order", "--epochs", 3, "--out", tmp_path / "results"]
+    process = start("compare", *chosen, "--seeds", 100, "--jobs", jobs, TMPDIR=str(tmp_path))
+    process.wait_until(lambda: len(list(tmp_path.glob("results/cells/*.json"))) >= 2)
+    message = "Stopped. What is done is kept: run the same command again to go on.\n"
+    assert process.press_ctrl_c() == (130, message)
     # Torch may leave a folder of its own for its caches.
     assert [name for name in os.listdir(tmp_path) if not name.startswith("torchinductor")] == ["results"]
     assert all(json.loads(path.read_text())["error"] is None for path in (tmp_path / "results" / "cells").iterdir())
-    again = run("compare", *chosen, "--seeds", "2", "--jobs", "1", "--json")
+    again = run("compare", *chosen, "--seeds", 2, "--jobs", 1, "--json")
     assert json.loads(again.stdout)["trainings"]["kept"] >= 1
 
 

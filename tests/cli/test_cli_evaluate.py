@@ -11,6 +11,19 @@ import pytest
 from askwise import load
 
 pytestmark = pytest.mark.usefixtures("folder")
+EVALUATE = ("evaluate", "heart.askwise", "test.csv")
+
+
+@pytest.fixture(scope="module")
+def reported(run, trained, tmp_path_factory):
+    """A report of the model: its facts, and its folder. Not to be written into."""
+    pytest.importorskip("matplotlib")
+    report = tmp_path_factory.mktemp("reported") / "report"
+    said = run(
+        "evaluate", trained / EVALUATE[1], trained / EVALUATE[2], "--report", report, "--bootstrap", 10, "--json"
+    )
+    assert said.exit_code == 0, said.stderr
+    return json.loads(said.stdout), report
 
 
 def test_evaluate_gives_the_curve_of_the_library(run):
@@ -71,25 +84,17 @@ def test_other_costs_change_what_is_spent(run, folder):
     assert max(r["mean_cost"] for r in json.loads(said.stdout)["curve"]) > 1000
 
 
-def test_a_report_is_a_folder_with_the_curve_pictures_and_a_page(run, folder):
-    pytest.importorskip("matplotlib")
-    said = run("evaluate", "heart.askwise", "test.csv", "--report", "report", "--bootstrap", "10", "--json")
-    assert said.exit_code == 0, said.stderr
-    facts = json.loads(said.stdout)
-    assert len(pd.read_csv(folder / "report" / "curve.csv")) == len(facts["curve"])
-    assert (folder / "report" / "index.html").stat().st_size > 1000
-    assert list((folder / "report").glob("*.png"))
+def test_a_report_is_a_folder_with_the_curve_pictures_and_a_page(reported):
+    facts, report = reported
+    assert len(pd.read_csv(report / "curve.csv")) == len(facts["curve"])
+    assert (report / "index.html").stat().st_size > 1000
+    assert list(report.glob("*.png"))
 
 
-def test_calibration_is_said_and_the_same_with_and_without_a_report(run):
-    pytest.importorskip("matplotlib")
-    said = run("evaluate", "heart.askwise", "test.csv", "--bootstrap", "0").stdout
-    plain, drawn = (
-        json.loads(run("evaluate", "heart.askwise", "test.csv", "--bootstrap", "0", "--json", *more).stdout)
-        for more in ([], ["--report", "report"])
-    )
-    numbers = plain["calibration"]
-    assert numbers == drawn["calibration"]
+def test_calibration_is_said_and_the_same_with_and_without_a_report(run, reported):
+    said = run(*EVALUATE, "--bootstrap", "0").stdout
+    numbers = json.loads(run(*EVALUATE, "--bootstrap", "0", "--json").stdout)["calibration"]
+    assert numbers == reported[0]["calibration"]
     assert numbers["budget"] == pytest.approx(59.5 / 2)
     assert f"Calibration at budget 29.8: ECE {numbers['ece']:.3f}; a perfect model would show" in said
     assert f"reduced the loss by {numbers['realised_over_predicted']:.0%} ± " in said
@@ -129,13 +134,17 @@ def test_a_second_model_of_other_questions_is_an_error(run, folder, fast):
 
 
 @pytest.mark.parametrize(
-    ("rows", "warning", "title"),
-    [(1, "Warning: 1 row only", "on 1 row of few.csv"), (9, "in every row, so nothing tells", "on 9 rows of few.csv")],
+    ("rows", "warning", "title", "more"),
+    [
+        (1, "Warning: 1 row only", "on 1 row of few.csv", ["--report", "report"]),
+        (9, "in every row, so nothing tells", "on 9 rows of few.csv", []),
+        pytest.param(9, "in every row", "on 9 rows of few.csv", ["--report", "report"], marks=pytest.mark.proof),
+    ],
 )
-def test_rows_that_tell_little_are_measured_with_a_warning(run, rows, warning, title):
+def test_rows_that_tell_little_are_measured_with_a_warning(run, rows, warning, title, more):
     table = pd.read_csv("test.csv")
     table[table["diagnosis"] == "sick"].head(rows).to_csv("few.csv", index=False)
-    said = run("evaluate", "heart.askwise", "few.csv", "--bootstrap", "5", "--report", "report")
+    said = run("evaluate", "heart.askwise", "few.csv", "--bootstrap", "5", *more)
     assert said.exit_code == 0, said.output
     assert warning in said.stderr
     assert title in said.stdout

@@ -1,4 +1,4 @@
-"""The command line: parses, calls the library, formats. Commands import what is heavy only when they run."""
+"""The command line: parse, call the library, format. Commands import heavy packages only when they run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from askwise._version import __version__
 from askwise.cli import ask, compare, demo, evaluate, export, info, serve, train, verify
+from askwise.cli.option_groups import with_option_groups
 
 app = typer.Typer(
     add_completion=False,
@@ -29,15 +30,15 @@ Examples:
   askwise compare digits --methods dime,random-order
 """,
 )
-app.command(epilog=demo.EXAMPLES)(demo.demo)
-app.command(epilog=train.EXAMPLES)(train.train)
-app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
-app.command(epilog=ask.EXAMPLES)(ask.ask)
-app.command(epilog=serve.EXAMPLES)(serve.serve)
-app.command(epilog=info.EXAMPLES)(info.info)
-app.command(epilog=export.EXAMPLES)(export.export)
-app.command(epilog=verify.EXAMPLES)(verify.verify)
-app.command(epilog=compare.EXAMPLES)(compare.compare)
+app.command(epilog=demo.EXAMPLES)(with_option_groups(demo.demo))
+app.command(epilog=train.EXAMPLES)(with_option_groups(train.train))
+app.command(epilog=evaluate.EXAMPLES)(with_option_groups(evaluate.evaluate))
+app.command(epilog=ask.EXAMPLES)(with_option_groups(ask.ask))
+app.command(epilog=serve.EXAMPLES)(with_option_groups(serve.serve))
+app.command(epilog=info.EXAMPLES)(with_option_groups(info.info))
+app.command(epilog=export.EXAMPLES)(with_option_groups(export.export))
+app.command(epilog=verify.EXAMPLES)(with_option_groups(verify.verify))
+app.command(epilog=compare.EXAMPLES)(with_option_groups(compare.compare))
 
 
 def _version(wanted: bool) -> None:
@@ -56,9 +57,9 @@ def _root(
 
 
 def main() -> None:
-    """What the installed command runs."""
+    """Run the installed command."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
-        # A terminal or file that can't show a bar's characters gets others, not a crash.
+        # A stream that can't encode the characters of a bar shows others, instead of a crash.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     app(prog_name="askwise")

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from askwise.cli import images as pictures
-from askwise.cli.ask_image import ask_image, check_picture
-from askwise.cli.common import JsonFlag, ModelFile, OtherCosts, QuietFlag, command
+from askwise.cli.ask_image import ask_image
+from askwise.cli.common import check_png, command
 from askwise.cli.conversation import Conversation
+from askwise.cli.images import patch_layout
+from askwise.cli.options import ModelFile, OtherCosts, PrintOptions, output_option
 from askwise.cli.progress import busy
 from askwise.core.errors import AskwiseError
 
 if TYPE_CHECKING:
     from askwise.core.step import StoppingRule
+    from askwise.methods.session_loading import LoadedModel
     from askwise.session.session import Session
 
 EXAMPLES = """\b
@@ -31,6 +33,7 @@ Examples:
 
 def ask(
     model: ModelFile,
+    *,
     stop: Annotated[
         str | None,
         typer.Option(
@@ -48,39 +51,37 @@ def ask(
         Path | None, typer.Option(metavar="FILE", help="For a model of images: the image whose patches are asked.")
     ] = None,
     picture: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE.png", help="With --image: draw here what was asked, and when."),
+        Path | None, output_option("With --image: draw here what was asked, and when.", metavar="FILE.png")
     ] = None,
-    as_json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    printing: PrintOptions,
 ) -> None:
     """Ask about one case, the best question first.
 
     Goes on until it is time to stop. Answers may also come from a pipe, one a line. With --json the conversation is
     held on standard error. Of an image file, patches are asked, and the file answers.
     """
-    with command(as_json, quiet) as out:
+    with command(printing) as out:
         if picture is not None and image is not None:
-            check_picture(picture)
+            check_png(picture, "-o")
         with busy(out, f"Reading {model.name}"):
             from askwise.data.tables.files import read_costs, read_mapping
-            from askwise.methods.registry import load
+            from askwise.methods.session_loading import load_for_sessions
 
             prices = None if costs is None else read_costs(costs)
             known = {} if answers is None else read_mapping(answers, "answers")
-            estimator = load(model)
-            given = _given(estimator, stop)
-            # With AverageCost looked up in the model's frontier.
-            rule = estimator.model_.rule(given, estimator.model_.costs(prices))
-            _check_kind(model, pictures.layout_of(estimator) is not None, image, answers, picture)
-        opening = f"{model.name}, " + ("until nothing is left" if given is None else f"stopping at {given}")
+            loaded = load_for_sessions(model)
+            given_rule = _given_rule(loaded, stop)
+            # The same with AverageCost as a penalty, looked up in the model's frontier.
+            rule = loaded.model_.rule(given_rule, loaded.model_.costs(prices))
+            _check_kind(model, patch_layout(loaded) is not None, image, answers, picture)
+        title = f"{model.name}, " + ("until nothing is left" if given_rule is None else f"stopping at {given_rule}")
         if image is not None:
-            ask_image(out, estimator, image, given, prices, f"{image} by {opening}", picture)
+            ask_image(out, loaded.estimator, image, given_rule, prices, f"{image} by {title}", picture)
             return
         with busy(out, "Starting"):
-            session = _session(estimator, rule, prices, known)
-        conversation = Conversation(session, rule, str(estimator.model_.card.get("target", "prediction")), out)
-        reason = conversation.hold(opening)
+            session = _start_session(loaded, rule, prices, known)
+        conversation = Conversation(session, rule, str(loaded.model_.card.get("target", "prediction")), out)
+        reason = conversation.run(title)
         out.result(_facts(session, reason))
 
 
@@ -96,25 +97,27 @@ def _check_kind(model: Path, has_images: bool, image: Path | None, answers: Path
         raise AskwiseError("-o draws what was asked of an image; leave it out, or use --json to keep what was said")
 
 
-def _given(estimator: Any, stop: str | None) -> StoppingRule | None:
-    """The rule as it was given, or else that of training."""
+def _given_rule(loaded: LoadedModel, stop: str | None) -> StoppingRule | None:
+    """Return the rule as it was given, or else that of training."""
     from askwise.core.stopping import parse_rule
 
-    return estimator.stop if stop is None else parse_rule(stop)
+    return loaded.stop if stop is None else parse_rule(stop)
 
 
-def _session(
-    estimator: Any, rule: StoppingRule | None, costs: dict[str, float] | None, known: Mapping[str, Any]
+def _start_session(
+    loaded: LoadedModel, rule: StoppingRule | None, costs: dict[str, float] | None, known: Mapping[str, Any]
 ) -> Session:
-    """A session in which everything known has been told; what a former conversation printed is taken too."""
-    session = estimator.session(stop=rule, costs=costs)
-    columns = estimator.model_.schema.column_names
+    """Return a session with the known answers; they may also be what an earlier conversation printed as JSON."""
+    from askwise.session.session import Session
+
+    session = Session(loaded, rule, costs)
+    columns = loaded.model_.schema.column_names
     declined: list[str] = []
     if isinstance(known.get("answers"), dict) and "answers" not in columns:
         declined = list(known.get("declined") or [])
         known = known["answers"]
     for name, value in known.items():
-        if value is not None or name not in estimator.model_.schema.free:
+        if value is not None or name not in loaded.model_.schema.free:
             session.tell(name, value)
     for name in declined:
         session.decline(name)
@@ -122,7 +125,7 @@ def _session(
 
 
 def _facts(session: Session, reason: str) -> dict[str, Any]:
-    """What the service replies about the same answers, and how it came to them."""
+    """Return what the service replies about the same answers, and how the conversation went."""
     from askwise.session.replies import in_words, session_facts
 
     return session_facts(session) | {"asked": session.asked, "reason": reason, "why": in_words(reason)}

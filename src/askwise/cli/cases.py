@@ -1,28 +1,103 @@
-"""What `askwise train` learns from, as it is read: a table or images, and how to go on with it."""
+"""Past cases as `askwise train` and `askwise compare` read them, and the table that they come from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from askwise.cli import tables
+from askwise.cli.common import Out
+from askwise.cli.progress import busy
+from askwise.cli.table_options import TableOptions, column_names
+from askwise.cli.target import TaskChoice, choose_task
+from askwise.core.errors import AskwiseError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
 class Cases:
     """Past cases with their answers.
 
-    task: "classification" or "regression"; inputs: "table" or "image"; asked: the settings of an estimator that say
-    what can be asked; card: what the model keeps about them; left_out: cases without an answer.
+    task: "classification" or "regression"; inputs: "table" or "image"; questions: the arguments of an estimator that
+    say what can be asked; card: what the model keeps about the cases; n_unlabelled: rows left out without an answer.
     """
 
     X: Any
     y: Any
     task: str
-    asked: Mapping[str, Any]
-    card: Mapping[str, Any]
+    questions: Mapping[str, Any]
+    card: Mapping[str, Any] = field(default_factory=dict)
     inputs: str = "table"
     split_by: Any = None
-    left_out: int = 0
-    # What to give to `askwise ask` beside a rule, and to `askwise evaluate`: for the commands to try next.
-    to_ask: Sequence[object] = ()
-    to_evaluate: Sequence[object] = field(default=("test.csv",))
+    n_unlabelled: int = 0
+    # Arguments of the commands to try next: of `askwise ask` beside a rule, and of `askwise evaluate`.
+    ask_arguments: Sequence[object] = ()
+    evaluate_arguments: Sequence[object] = ("test.csv",)
+
+
+@dataclass(frozen=True)
+class TableDescription:
+    """What the columns of a table are for, from options or from a suite."""
+
+    target: str
+    drop: Sequence[str] = ()
+    costs: Mapping[str, float] | None = None
+    groups: Mapping[str, Sequence[str]] | None = None
+    free: Sequence[str] = ()
+    questions: Mapping[str, Any] | None = None
+    split_by: str | None = None
+    task: TaskChoice = TaskChoice.auto
+    # What errors call the places that name columns.
+    drop_label: str = "drop"
+    split_by_label: str = "split_by"
+
+    def named_columns(self) -> set[str]:
+        """Return the columns that are mentioned, and so are no identifiers."""
+        in_groups = [column for columns in (self.groups or {}).values() for column in columns]
+        return {*(self.costs or {}), *in_groups, *self.free, *(self.questions or {})}
+
+
+def read_table_cases(out: Out, path: Path, options: TableOptions) -> Cases:
+    """Read a table and the files that describe its columns."""
+    if options.target is None:
+        raise AskwiseError(f"{path} is a table, and nothing tells what to predict; name its column: --target COLUMN")
+    with busy(out, f"Reading {path.name}"):
+        from askwise.data.tables.files import read_costs, read_mapping, read_questions, read_table
+
+        frame = read_table(path)
+        costs = None if options.costs is None else read_costs(options.costs)
+        groups = None if options.groups is None else read_mapping(options.groups, "groups of columns")
+        questions = None if options.questions is None else read_questions(options.questions)
+    if groups is not None:
+        check_groups(groups, str(options.groups))
+    columns = [str(name) for name in frame.columns]
+    description = TableDescription(
+        target=options.target, drop=column_names(options.drop, columns), drop_label="--drop",
+        costs=costs, groups=groups, free=column_names(options.free, columns), questions=questions,
+        split_by=options.split_by, split_by_label="--split-by", task=options.task,
+    )  # fmt: skip
+    return replace(prepare(out, frame, description), card={"target": options.target, "data": path.name})
+
+
+def prepare(out: Out, frame: pd.DataFrame, description: TableDescription) -> Cases:
+    """Split the target off a table, and drop columns that are not asked, identifiers among them."""
+    X, y = tables.split_target(frame, description.target, out)
+    split_by, X = tables.split_groups(X, description.split_by, description.split_by_label)
+    X = tables.drop_columns(X, description.drop, description.drop_label)
+    X = tables.drop_identifiers(X, description.named_columns(), out)
+    task, answers = choose_task(y, description.task, out)
+    questions = {name: getattr(description, name) for name in ("costs", "groups", "free", "questions")}
+    return Cases(X, answers, task, questions, split_by=split_by, n_unlabelled=len(frame) - len(X))
+
+
+def check_groups(groups: Any, label: str) -> None:
+    """Raise an error unless groups map names to lists of columns. label: what the error calls them."""
+    if not isinstance(groups, dict):
+        raise AskwiseError(f"{label} must map a group's name to a list of columns' names, it is {groups!r}")
+    for group, columns in groups.items():
+        if not isinstance(columns, list) or not all(isinstance(column, (str, int)) for column in columns):
+            raise AskwiseError(f"{label} must give a list of columns' names for {group!r}, it gives {columns!r}")

@@ -1,4 +1,4 @@
-"""What every command shares: its flags, where it prints, and how it fails."""
+"""What every command does: print, fail with one line, and check early what it will write."""
 
 from __future__ import annotations
 
@@ -9,28 +9,21 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Any, TextIO
 
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from askwise.cli.options import PrintOptions
 from askwise.core.errors import AskwiseError, AskwiseWarning
 
 MISTAKE, INTERRUPTED = 2, 130
 WIDTH_OF_FILES = 110
 
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on standard output.")]
-QuietFlag = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, as written by `askwise train`.")]
-OtherCosts = Annotated[
-    Path | None,
-    typer.Option("--costs", metavar="FILE", help="Other prices than in training: CSV (name,cost) or a JSON mapping."),
-]
-
 
 def console(stderr: bool = False) -> Console:
-    """Where people read; wide enough for a table where no terminal says how wide it is."""
+    """Return a console; it is wide enough for a table if no terminal says how wide it is."""
     stream: TextIO = sys.stderr if stderr else sys.stdout
     return Console(file=stream, highlight=False, width=None if stream.isatty() else WIDTH_OF_FILES)
 
@@ -38,33 +31,32 @@ def console(stderr: bool = False) -> Console:
 class Out:
     """Where one command prints: results on standard output, notes and errors on standard error."""
 
-    def __init__(self, as_json: bool, quiet: bool) -> None:
-        self.as_json = as_json
-        self.quiet = quiet
-        self.when_interrupted = "Stopped."
+    def __init__(self, options: PrintOptions) -> None:
+        self.as_json = options.as_json
+        self.quiet = options.quiet
+        self.interrupt_message = "Stopped."
         self._warned: set[str] = set()
 
     @property
-    def bars(self) -> bool:
-        """Whether somebody is there to watch a progress bar."""
+    def shows_progress(self) -> bool:
+        """Whether a progress bar can be seen."""
         return sys.stderr.isatty() and not self.as_json and not self.quiet
 
-    def say(self, *parts: RenderableType) -> None:
-        """Something for people to read, where neither JSON nor silence was asked for."""
+    def print(self, *parts: RenderableType) -> None:
+        """Print results for people, unless JSON or silence was asked for."""
         if not self.as_json and not self.quiet:
             screen = console()
             for part in parts:
-                # Lines of text are left whole, so that a command can be copied; tables fit the terminal.
-                line = isinstance(part, (str, Text))
-                screen.print(part, soft_wrap=line, markup=False)
+                # Lines of text are not wrapped, so a command can be copied. Tables fit the terminal.
+                screen.print(part, soft_wrap=isinstance(part, (str, Text)), markup=False)
 
     def note(self, text: str) -> None:
-        """A remark beside the result."""
+        """Print a remark on standard error."""
         if not self.quiet:
             typer.echo(text, err=True)
 
     def result(self, facts: dict[str, Any]) -> None:
-        """The result, as one JSON object, where that was asked for."""
+        """Print the result as one JSON object, if that was asked for."""
         if self.as_json:
             from askwise.model.file import plain
 
@@ -79,7 +71,7 @@ class Out:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        """One clean line for a warning, once, in place of Python's file and line."""
+        """Print a warning once, as one line without Python's file and line."""
         del category, filename, lineno, file, line
         if str(message) not in self._warned:
             self._warned.add(str(message))
@@ -87,9 +79,9 @@ class Out:
 
 
 @contextmanager
-def command(as_json: bool, quiet: bool) -> Iterator[Out]:
+def command(options: PrintOptions) -> Iterator[Out]:
     """Run a command: a user's mistake ends it with one line and exit code 2, Ctrl-C with one line and 130."""
-    out = Out(as_json, quiet)
+    out = Out(options)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", AskwiseWarning)
@@ -102,7 +94,7 @@ def command(as_json: bool, quiet: bool) -> Iterator[Out]:
     except OSError as error:
         raise _failed(f"{error.filename or 'a file'}: {error.strerror or error}") from None
     except KeyboardInterrupt:
-        typer.echo(out.when_interrupted, err=True)
+        typer.echo(out.interrupt_message, err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -112,8 +104,8 @@ def _failed(message: str) -> typer.Exit:
 
 
 def check_device(name: str) -> Any:
-    """The device of that name; an error speaks of the option."""
-    from askwise.methods.base import pick_device
+    """Return the device of that name; errors name the option --device."""
+    from askwise.training.devices import pick_device
 
     try:
         return pick_device(name)
@@ -122,7 +114,7 @@ def check_device(name: str) -> Any:
 
 
 def check_file_can_be_written(path: Path) -> None:
-    """Tell before an hour of training, not after it, that its result could not be saved."""
+    """Raise an error before an hour of training, not after it, if its result can't be saved."""
     if path.is_dir():
         name = "picture.png" if path.suffix.lower() == ".png" else "model.askwise"
         raise AskwiseError(f"{path} is a folder; give a file to write, such as {path / name}")
@@ -130,12 +122,32 @@ def check_file_can_be_written(path: Path) -> None:
 
 
 def check_folder_can_be_written(folder: Path) -> None:
-    """Try the folder, or the nearest one above it that exists; nothing is left there."""
-    there = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
-    if not there.is_dir():
-        raise AskwiseError(f"{there} is a file, so nothing can be written into {folder}; choose another folder")
+    """Raise an error if the folder, or the nearest existing one above it, can't be written; nothing is left there."""
+    existing = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
+    if not existing.is_dir():
+        raise AskwiseError(f"{existing} is a file, so nothing can be written into {folder}; choose another folder")
     try:
-        with tempfile.TemporaryFile(dir=there):
+        with tempfile.TemporaryFile(dir=existing):
             pass
     except OSError as error:
-        raise AskwiseError(f"nothing can be written into {there} ({error.strerror}); choose another folder") from None
+        raise AskwiseError(
+            f"nothing can be written into {existing} ({error.strerror}); choose another folder"
+        ) from None
+
+
+def check_png(path: Path, option: str) -> None:
+    """Raise an error, before anything else is done, if a picture can't be drawn and saved."""
+    from askwise.report.plots.style import require_matplotlib
+
+    if path.suffix.lower() != ".png":
+        raise AskwiseError(f"{option} writes a PNG, was given {path}; give a name that ends in .png")
+    check_file_can_be_written(path)
+    require_matplotlib()
+
+
+def save_png(figure: Any, path: Path) -> None:
+    """Save a figure; the file appears only when it is whole."""
+    from askwise.data.whole_file import whole_file
+
+    with whole_file(path) as part:
+        figure.savefig(part, format="png")

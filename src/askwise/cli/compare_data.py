@@ -1,16 +1,19 @@
-"""The datasets that `askwise compare` is given: names, tables, images, and suites, each checked as it is read."""
+"""The datasets of `askwise compare`: names, tables, images and suites, each checked as it is read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from askwise.cli import images as pictures
+from askwise.cli import images as image_files
 from askwise.cli import tables
+from askwise.cli.cases import Cases, TableDescription, check_groups, prepare, read_table_cases
 from askwise.cli.common import Out
-from askwise.cli.target import TaskChoice, task_of
+from askwise.cli.image_options import ImageOptions
+from askwise.cli.table_options import TableOptions
+from askwise.cli.target import TaskChoice
 from askwise.core.errors import AskwiseError, unknown_name
 
 if TYPE_CHECKING:
@@ -23,93 +26,63 @@ LISTS = ("drop", "free")
 TEXTS = ("name", "path", "target", "split_by", "metric", "task")
 
 
-@dataclass(frozen=True)
-class TableOptions:
-    """What options say of the one table, or of the images, given as a file."""
-
-    target: str | None = None
-    costs: Path | None = None
-    groups: Path | None = None
-    free: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    task: TaskChoice = TaskChoice.auto
-    split_by: str | None = None
-
-    def given(self) -> list[str]:
-        """The options that were given."""
-        named = self.task is not TaskChoice.auto
-        texts = ("--target", "--costs", "--groups", "--free", "--drop", "--task", "--split-by")
-        values = (self.target, self.costs, self.groups, self.free, self.drop, named, self.split_by)
-        return [option for option, value in zip(texts, values, strict=True) if value]
-
-
-@dataclass(frozen=True)
-class Told:
-    """What is known of a table, from options or from a suite."""
-
-    target: str
-    drop: Sequence[str] = ()
-    costs: Mapping[str, float] | None = None
-    groups: Mapping[str, Sequence[str]] | None = None
-    free: Sequence[str] = ()
-    split_by: str | None = None
-    task: TaskChoice = TaskChoice.auto
-    metric: str = ""
-    # What the places are called in which columns are named, for errors.
-    word_for_drop: str = "drop"
-    word_for_split_by: str = "split_by"
-
-
 def read_datasets(
-    data: Sequence[str], options: TableOptions, shown: pictures.ImageOptions, folder: Path | None, out: Out
+    out: Out, data: Sequence[str], table: TableOptions, images: ImageOptions, folder: Path | None
 ) -> list[Dataset]:
-    """Every dataset, in the order given."""
-    from askwise.studies.compare.data import is_named, named
+    """Read every dataset, in the order given. folder: where the tables of a suite lie, if not beside it."""
+    from askwise.studies.compare.named_data import named
 
-    kinds = [_kind(text, is_named(text), shown.images) for text in data]
-    files = kinds.count("table") + kinds.count("images")
-    if options.given() and files != 1:
+    kinds = [_kind(text, images.images) for text in data]
+    _check_options(data, kinds, table, images, folder)
+    datasets: list[Dataset] = []
+    for text, kind in zip(data, kinds, strict=True):
+        if kind == "name":
+            datasets.append(named(text))
+        elif kind == "suite":
+            datasets += _read_suite(out, Path(text), folder)
+        elif kind == "images":
+            datasets.append(_read_images(out, Path(text), table, images))
+        else:
+            datasets.append(_table_data(tables.stem(Path(text)), read_table_cases(out, Path(text), table)))
+    return datasets
+
+
+def check_exists(data: Sequence[str], image_column: str | None) -> None:
+    """Raise an error for a dataset that does not exist, before any other."""
+    for text in data:
+        if _kind(text, image_column) != "name":
+            tables.check_exists(Path(text))
+
+
+def _check_options(
+    data: Sequence[str], kinds: Sequence[str], table: TableOptions, images: ImageOptions, folder: Path | None
+) -> None:
+    """Raise an error for options that no dataset can use."""
+    n_files = kinds.count("table") + kinds.count("images")
+    if table.given() and n_files != 1:
         raise AskwiseError(
-            f"{options.given()[0]} tells of one table, and {files} are given; "
+            f"{table.given()[0]} tells of one table, and {n_files} are given; "
             "tables that differ go into a suite, a JSON file"
         )
     if "images" not in kinds:
-        shown.refuse(data[0])
+        images.refuse(data[0])
     if folder is not None and "suite" not in kinds:
         raise AskwiseError("--folder is where the tables of a suite lie, and no suite is given; leave it out")
-    found: list[Dataset] = []
-    for text, kind in zip(data, kinds, strict=True):
-        if kind == "name":
-            found.append(named(text))
-        elif kind == "suite":
-            found += _suite(Path(text), folder, out)
-        elif kind == "images":
-            found.append(_images(Path(text), options, shown, out))
-        else:
-            found.append(_table_file(Path(text), options, out))
-    return found
 
 
-def check_there(data: Sequence[str], image_column: str | None) -> None:
-    """Tell of a dataset that is not there before anything else about it."""
-    from askwise.studies.compare.data import is_named
-
-    for text in data:
-        if _kind(text, is_named(text), image_column) != "name":
-            tables.check_there(Path(text))
-
-
-def _kind(text: str, is_named: bool, column: str | None) -> str:
+def _kind(text: str, image_column: str | None) -> str:
+    """Return what an argument is: a name, a suite, images or a table."""
     from askwise.data.synthetic import DISTRIBUTIONS
     from askwise.data.tables.public import PUBLIC
+    from askwise.studies.compare.named_data import is_named
 
     path = Path(text)
-    if is_named:
+    if is_named(text):
         return "name"
     if path.suffix.lower() == SUITE_TYPE:
         return "suite"
     if path.exists() or path.suffix:
-        return "images" if pictures.hold_images(path, column) else "table"
+        return "images" if image_files.holds_images(path, image_column) else "table"
     known = unknown_name("dataset", text, [*PUBLIC, *DISTRIBUTIONS])
     raise AskwiseError(
         f"there is no file or folder {text}, and no dataset has that name: {known}; or give a file: a table (.csv, "
@@ -117,61 +90,46 @@ def _kind(text: str, is_named: bool, column: str | None) -> str:
     )
 
 
-def _table_file(path: Path, options: TableOptions, out: Out) -> Dataset:
-    from askwise.data.tables.files import read_costs, read_mapping, read_table
-
-    if options.target is None:
-        raise AskwiseError(f"{path} is a table, and nothing tells what to predict; name its column: --target COLUMN")
-    frame = read_table(path)
-    costs = None if options.costs is None else read_costs(options.costs)
-    groups = None if options.groups is None else read_mapping(options.groups, "groups of columns")
-    if groups is not None:
-        _check_groups(groups, str(options.groups))
-    columns = [str(c) for c in frame.columns]
-    free, drop = tables.names(options.free, columns), tables.names(options.drop, columns)
-    told = Told(
-        options.target, drop, costs, groups, free, options.split_by, options.task,
-        word_for_drop="--drop", word_for_split_by="--split-by",
-    )  # fmt: skip
-    return _table(tables.stem(path), frame, told, out)
-
-
-def _images(path: Path, options: TableOptions, shown: pictures.ImageOptions, out: Out) -> Dataset:
+def _read_images(out: Out, path: Path, table: TableOptions, options: ImageOptions) -> Dataset:
     from askwise.studies.compare.image_data import ImageData
 
-    of_questions = {"--groups": options.groups, "--free": options.free}
-    of_rows = {"--drop": options.drop, "--split-by": options.split_by}
-    pictures.refuse_table_options(path, shown.images, of_questions, of_rows)
-    found = pictures.read_cases(
-        out, path, options.target, options.task, options.costs, shown, options.split_by, options.drop
-    )
-    data = ImageData(pictures.stem(path), found.X, found.y, found.task, found.asked, split_by=found.split_by)
-    # Reads patches and prices, and says what is wrong with them.
+    table.refuse(path, options.images)
+    cases = image_files.read_image_cases(out, path, table, options)
+    data = ImageData(image_files.stem(path), cases.X, cases.y, cases.task, cases.questions, split_by=cases.split_by)
+    # Building the schema checks patches and prices.
     _ = data.schema
     return data
 
 
-def _suite(path: Path, folder: Path | None, out: Out) -> list[Dataset]:
+def _table_data(name: str, cases: Cases, metric: str = "") -> Dataset:
+    from askwise.studies.compare.data import TableData
+
+    questions = {key: cases.questions[key] for key in ("costs", "groups", "free")}
+    data = TableData(name, cases.X, cases.y, cases.task, **questions, metric=metric, split_by=cases.split_by)
+    # Building the schema checks types, groups and prices.
+    _ = data.schema
+    return data
+
+
+def _read_suite(out: Out, path: Path, folder: Path | None) -> list[Dataset]:
     from askwise.data.tables.files import read_mapping
 
     entries = read_mapping(path, "datasets")
     if not entries:
         raise AskwiseError(f"{path} holds no dataset; map a name to {{'path': ..., 'target': ...}}")
-    found = []
+    datasets = []
     for name, entry in entries.items():
         try:
-            found.append(_entry(name, entry, folder or path.parent, out))
+            datasets.append(_read_entry(out, name, entry, folder or path.parent))
         except AskwiseError as error:
             raise AskwiseError(f"{path}, {name!r}: {error}") from None
-    return found
+    return datasets
 
 
-def _entry(name: str, entry: Any, folder: Path, out: Out) -> Dataset:
-    """One dataset of a suite."""
-    from dataclasses import replace
-
+def _read_entry(out: Out, name: str, entry: Any, folder: Path) -> Dataset:
+    """Read one dataset of a suite."""
     from askwise.data.tables.files import read_table
-    from askwise.studies.compare.data import TableData, named
+    from askwise.studies.compare import TableData, named
 
     _check_entry(entry)
     if "name" in entry:
@@ -181,17 +139,12 @@ def _entry(name: str, entry: Any, folder: Path, out: Out) -> Dataset:
             raise AskwiseError("a known distribution is shown by its own metric; leave 'metric' out")
         return replace(known, **changes)  # type: ignore[type-var]
     frame = read_table(folder / entry["path"])
-    told = Told(
-        entry["target"],
-        entry.get("drop", []),
-        _costs(entry.get("costs"), folder),
-        entry.get("groups"),
-        entry.get("free", []),
-        entry.get("split_by"),
-        TaskChoice(entry.get("task", "auto")),
-        entry.get("metric", ""),
-    )
-    return _table(name, frame, told, out)
+    description = TableDescription(
+        target=entry["target"], drop=entry.get("drop", []), costs=_read_costs(entry.get("costs"), folder),
+        groups=entry.get("groups"), free=entry.get("free", []), split_by=entry.get("split_by"),
+        task=TaskChoice(entry.get("task", "auto")),
+    )  # fmt: skip
+    return _table_data(name, prepare(out, frame, description), entry.get("metric", ""))
 
 
 def _check_entry(entry: Any) -> None:
@@ -208,28 +161,20 @@ def _check_entry(entry: Any) -> None:
         if key in entry and not isinstance(entry[key], str):
             raise AskwiseError(f"{key!r} must be a text, it is {entry[key]!r}")
     for key in LISTS:
-        if not _is_texts(entry.get(key, [])):
+        if not _is_list_of_texts(entry.get(key, [])):
             raise AskwiseError(f"{key!r} must be a list of columns' names, it is {entry[key]!r}")
     if entry.get("groups") is not None:
-        _check_groups(entry["groups"], "'groups'")
+        check_groups(entry["groups"], "'groups'")
     if entry.get("task", "auto") not in list(TaskChoice):
         raise unknown_name("task", entry["task"], list(TaskChoice))
 
 
-def _check_groups(groups: Any, where: str) -> None:
-    if not isinstance(groups, dict):
-        raise AskwiseError(f"{where} must map a group's name to a list of columns' names, it is {groups!r}")
-    for group, columns in groups.items():
-        if not _is_texts(columns):
-            raise AskwiseError(f"{where} must give a list of columns' names for {group!r}, it gives {columns!r}")
-
-
-def _is_texts(value: Any) -> bool:
+def _is_list_of_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
-def _costs(given: Any, folder: Path) -> dict[str, float] | None:
-    """Prices of a suite: a mapping of names to prices, a file, or a file and the key that holds them there."""
+def _read_costs(given: Any, folder: Path) -> dict[str, float] | None:
+    """Return the prices of a suite: a mapping of names to prices, a file, or a file and the key that holds them."""
     from askwise.data.tables.files import read_costs, read_mapping
 
     if given is None:
@@ -243,26 +188,10 @@ def _costs(given: Any, folder: Path) -> dict[str, float] | None:
     for key, value in given.items():
         if not isinstance(value, str):
             raise AskwiseError(f"the {key!r} of 'costs' must be a text, it is {value!r}")
-    held = read_mapping(folder / given["file"], "prices")
-    if given["key"] not in held:
-        raise unknown_name(f"key of {given['file']}:", given["key"], held)
-    prices = held[given["key"]]
+    mapping = read_mapping(folder / given["file"], "prices")
+    if given["key"] not in mapping:
+        raise unknown_name(f"key of {given['file']}:", given["key"], mapping)
+    prices = mapping[given["key"]]
     if not isinstance(prices, dict):
         raise AskwiseError(f"{given['file']} holds {prices!r} for {given['key']!r}; give a mapping of names to prices")
     return prices
-
-
-def _table(name: str, frame: Any, told: Told, out: Out) -> Dataset:
-    """A table with its target apart, without what is dropped and without identifiers; its questions are checked."""
-    from askwise.studies.compare.data import TableData
-
-    X, y = tables.apart(frame, told.target, out)
-    people, X = tables.people(X, told.split_by, told.word_for_split_by)
-    X = tables.without(X, told.drop, told.word_for_drop)
-    in_groups = [column for columns in (told.groups or {}).values() for column in columns]
-    X = tables.without_identifiers(X, {*(told.costs or {}), *in_groups, *told.free}, out)
-    chosen, answers = task_of(y, told.task, out)
-    data = TableData(name, X, answers, chosen, told.costs, told.groups, told.free, told.metric, people)
-    # Reads types, groups and prices, and says what is wrong with them.
-    _ = data.schema
-    return data

@@ -1,4 +1,4 @@
-"""A conversation in the terminal: shows why a question is asked, hears the answer, says why it stops."""
+"""A conversation in the terminal: show why a question is asked, read the answer, say why it stops."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ HELP = """\
   ?          this help
 A word that is also an answer is taken as the answer; put a / before it to give the command: /other"""
 
-# As the person is told who did it; other reasons are in `replies.WHY`.
-OWN_REASONS = {"stopped-by-user": "you stopped"}
+# Reasons in words for the person who gave them; others are in `replies.WHY`.
+PERSON_REASONS = {"stopped-by-user": "you stopped"}
 STOP_WORDS = ("stop", "quit", "exit")
 COMMANDS = ("skip", "skip all", "other", "undo", "help", "?", *STOP_WORDS)
 
 
-class Said(Exception):
+class Command(Exception):
     """A command given in place of an answer."""
 
     def __init__(self, word: str) -> None:
@@ -46,7 +46,7 @@ class Said(Exception):
         self.word = word
 
 
-class Ended(Exception):
+class ConversationEnd(Exception):
     """The conversation is over, for a reason that no rule gave."""
 
     def __init__(self, reason: str) -> None:
@@ -55,7 +55,7 @@ class Ended(Exception):
 
 
 class Conversation:
-    """One case, question by question: the session knows everything, this only talks."""
+    """Asks about one case, question by question; the session holds its whole state."""
 
     def __init__(self, session: Session, rule: StoppingRule | None, target: str, out: Out) -> None:
         from askwise.core.step import parts_of
@@ -69,65 +69,65 @@ class Conversation:
         self._budget = min((p.k for p in parts_of(rule) if isinstance(p, Budget)), default=None)
         self._quiet = out.quiet
         self._at_terminal = sys.stdin is not None and sys.stdin.isatty()
-        # Where standard output is for JSON, people are talked to on standard error.
+        # With --json, standard output is for JSON and the conversation is on standard error.
         self._screen: Console = console(stderr=out.as_json or out.quiet)
         self._bar_width = max(10, min(30, self._screen.width - 45))
 
-    def hold(self, opening: str) -> str:
-        """Talk until a rule, the person or the end of the input stops it; returns the reason."""
-        self._show(Text(opening, style="bold"), Text("Enter or ? for help, stop to end", style="dim"))
+    def run(self, title: str) -> str:
+        """Ask until a rule, the person or the end of the input stops it; returns the reason."""
+        self._show(Text(title, style="bold"), Text("Enter or ? for help, stop to end", style="dim"))
         try:
-            self._ask_free(0)
+            self._ask_free_columns(0)
             while (question := self._session.ask()) is not None:
                 self._show_question(question.name)
                 self._turn(question.name)
             reason = str(self._session.reason)
-        except Ended as ended:
-            reason = ended.reason
+        except ConversationEnd as end:
+            reason = end.reason
         self._show_end(reason)
         return reason
 
     def _turn(self, name: str) -> None:
         try:
-            self._hear_group(name)
-        except Said as said:
-            if said.word == "other":
+            self._ask_group(name)
+        except Command as command:
+            if command.word == "other":
                 self._choose_other()
             elif (undone := self._undo()) in self._free:
-                self._ask_free(self._free.index(undone))
+                self._ask_free_columns(self._free.index(undone))
 
-    def _ask_free(self, start: int) -> None:
-        """The free columns that are not known yet, from one of them on; Enter leaves one unknown."""
+    def _ask_free_columns(self, start: int) -> None:
+        """Ask the free columns that are not known yet, from a position on; Enter leaves one unknown."""
         at = start
         while at < len(self._free):
             name = self._free[at]
             if name not in self._session.answers:
                 try:
-                    self._hear_free(name)
-                except Said as said:
-                    undone = self._undo() if said.word == "undo" else None
+                    self._ask_free_column(name)
+                except Command as command:
+                    undone = self._undo() if command.word == "undo" else None
                     at = self._free.index(undone) if undone in self._free else at
                     continue
             at += 1
 
-    def _hear_free(self, name: str) -> None:
-        self._show_words(self._schema.wording_of(name))
+    def _ask_free_column(self, name: str) -> None:
+        self._show_wording(self._schema.wording_of(name))
         try:
-            value = self._hear(self._schema.column(name), f"{name} (free; Enter if not known)", empty="skip")
-        except Said as said:
-            if said.word == "other":
+            value = self._read_value(self._schema.column(name), f"{name} (free; Enter if not known)", empty="skip")
+        except Command as command:
+            if command.word == "other":
                 self._show(Text("Other questions can be chosen once the free columns are through", style="yellow"))
-            if not said.word.startswith("skip"):
+            if not command.word.startswith("skip"):
                 raise
             return
         self._session.tell(name, value)
 
     def _undo(self) -> str | None:
-        """Take the last answer back; returns what it was about, None where there is nothing."""
+        """Take the last answer back; returns its question, None if there is no answer."""
         try:
             name = self._session.undo()
         except AskwiseError as error:
-            self._complain(error)
+            self._show_error(error)
             return None
         self._show(Text(f"{name}: taken back", style="yellow"))
         return name
@@ -138,12 +138,12 @@ class Conversation:
         names = [c.name for c in ranking]
         for i, c in enumerate(ranking, 1):
             text = self._schema.question_wording(c.name).text
-            self._show(Text(f"{i:4}  {c.name}{f': {text}' if text else ''}  (cost {show.short(c.cost)})"))
+            self._show(Text(f"{i:4}  {c.name}{f': {text}' if text else ''}  (cost {show.format_number(c.cost)})"))
         while True:
-            text = self._read("Which one, by number or name (Enter: none)? ")
+            text = self._read_text("Which one, by number or name (Enter: none)? ")
             word = text.lower().removeprefix("/")
             if word in STOP_WORDS and text not in names:
-                raise Ended("stopped-by-user")
+                raise ConversationEnd("stopped-by-user")
             if not text or (word in COMMANDS and text not in names):
                 return
             number = int(text) if text.isdecimal() else 0
@@ -151,20 +151,20 @@ class Conversation:
             if name in names:
                 self._turn(name)
                 return
-            self._complain(unknown_name("question", name, names))
+            self._show_error(unknown_name("question", name, names))
 
-    def _hear_group(self, name: str) -> None:
-        """The answer to a question: the value of each of its columns in turn."""
+    def _ask_group(self, name: str) -> None:
+        """Ask for the value of each column of a question."""
         values: dict[str, Any] = {}
         columns, wording = self._schema.columns_of(name), self._schema.question_wording(name)
         if len(columns) > 1:
             size = f"{name}: {show.count(len(columns), 'value')}"
             wording = replace(wording, text=f"{wording.text} ({size})" if wording.text else size)
-        self._show_words(wording)
+        self._show_wording(wording)
         try:
-            self._hear_values(columns, values)
-        except Ended:
-            # What was said of a panel before the end counts.
+            self._ask_values(columns, values)
+        except ConversationEnd:
+            # Values of a panel that were given before the end count.
             if values:
                 self._session.tell(name, values)
             raise
@@ -174,57 +174,57 @@ class Conversation:
             self._session.decline(name)
             self._show(Text(f"{name}: can't be had, costs nothing", style="yellow"))
 
-    def _hear_values(self, columns: Sequence[Column], values: dict[str, Any]) -> None:
+    def _ask_values(self, columns: Sequence[Column], values: dict[str, Any]) -> None:
         """Fill `values` column by column; one that can't be had is left out."""
         at = 0
         while at < len(columns):
             if len(columns) > 1:
-                self._show_words(self._schema.wording_of(columns[at].name), "")
+                self._show_wording(self._schema.wording_of(columns[at].name), "")
             try:
-                values[columns[at].name] = self._hear(columns[at], columns[at].name)
-            except Said as said:
-                if said.word == "undo" and at > 0:
+                values[columns[at].name] = self._read_value(columns[at], columns[at].name)
+            except Command as command:
+                if command.word == "undo" and at > 0:
                     at -= 1
                     values.pop(columns[at].name, None)
                     continue
-                if said.word == "skip all":
+                if command.word == "skip all":
                     values.clear()
                     return
-                if said.word != "skip":
+                if command.word != "skip":
                     raise
             at += 1
 
-    def _hear(self, column: Column, label: str, empty: str = "?") -> Any:
-        """A possible value of a column; impossible ones are explained and asked again. `empty`: what Enter means."""
-        takes = show.answers_of(column, self._schema.wording_of(column.name).unit)
+    def _read_value(self, column: Column, label: str, empty: str = "?") -> Any:
+        """Read a value of a column; impossible ones are explained and asked again. `empty`: what Enter means."""
+        allowed = show.allowed_answers(column, self._schema.wording_of(column.name).unit)
         while True:
-            text = self._read(f"{label} [{takes}]: ")
-            word = _command(text, column) if text else empty
+            text = self._read_text(f"{label} [{allowed}]: ")
+            word = _parse_command(text, column) if text else empty
             if word in ("help", "?"):
-                self._show(*self._own_help(column), Text(HELP))
+                self._show(*self._question_help(column), Text(HELP))
                 continue
             if word in STOP_WORDS:
-                raise Ended("stopped-by-user")
+                raise ConversationEnd("stopped-by-user")
             if word is not None:
-                raise Said(word)
+                raise Command(word)
             try:
                 value = column.parse(text)
             except AskwiseError as error:
-                self._complain(error)
+                self._show_error(error)
                 continue
-            self._remark(column, value)
+            self._warn_if_outside(column, value)
             return value
 
-    def _read(self, prompt: str) -> str:
-        """One line of input, without the space around it."""
+    def _read_text(self, prompt: str) -> str:
+        """Read one line of input, without the space around it."""
         try:
-            return self._line(prompt).strip()
+            return self._read_line(prompt).strip()
         except KeyboardInterrupt:
             self._show(Text(""))
             raise
 
-    def _line(self, prompt: str) -> str:
-        """One line as it was typed; at a terminal with the keys that edit a line."""
+    def _read_line(self, prompt: str) -> str:
+        """Read one line as it was typed; at a terminal with the keys that edit a line."""
         if self._quiet and not self._at_terminal:
             prompt = ""
         if self._at_terminal and self._screen.file is sys.stdout and sys.stdout.isatty():
@@ -234,7 +234,7 @@ class Conversation:
                 return input(prompt)
             except EOFError:
                 self._screen.print()
-                raise Ended("end-of-input") from None
+                raise ConversationEnd("end-of-input") from None
         self._screen.print(Text(prompt), end="", soft_wrap=True)
         self._screen.file.flush()
         line = "" if sys.stdin is None else sys.stdin.readline()
@@ -242,15 +242,17 @@ class Conversation:
             # Nobody's Enter has moved to the next line.
             self._show(Text(line.strip()))
         if not line:
-            raise Ended("end-of-input")
+            raise ConversationEnd("end-of-input")
         return line
 
-    def _remark(self, column: Column, value: Any) -> None:
+    def _warn_if_outside(self, column: Column, value: Any) -> None:
         if column.is_outside(value):
-            seen = f"{show.short(column.low)} to {show.short(column.high)}"
-            self._show(Text(f"{show.short(value)} is outside what was seen in training ({seen})", style="yellow"))
+            seen = f"{show.format_number(column.low)} to {show.format_number(column.high)}"
+            self._show(
+                Text(f"{show.format_number(value)} is outside what was seen in training ({seen})", style="yellow")
+            )
 
-    def _complain(self, error: AskwiseError) -> None:
+    def _show_error(self, error: AskwiseError) -> None:
         self._screen.print(Text(str(error), style="red"), soft_wrap=True)
 
     def _show(self, *parts: RenderableType) -> None:
@@ -261,66 +263,66 @@ class Conversation:
     def _show_question(self, name: str) -> None:
         self._show(
             Text(""),
-            Ruler(Text(f"question {len(self._session.asked) + 1} · {self._spent()}"), align="left", style="dim"),
-            *self._prediction(),
+            Ruler(Text(f"question {len(self._session.asked) + 1} · {self._spent_text()}"), align="left", style="dim"),
+            *self._prediction_bars(),
             Text(""),
             show.value_bars(
                 self._session.ranking,
                 name,
                 self._penalty,
-                self._left(),
+                self._budget_left(),
                 self._bar_width,
-                self._session.model.policy.is_information,
+                self._session.model.is_information,
             ),
             Text(""),
         )
 
-    def _show_words(self, wording: Wording, style: str = "bold") -> None:
-        if words := show.words(wording, style):
-            self._show(words)
+    def _show_wording(self, wording: Wording, style: str = "bold") -> None:
+        if text := show.wording_text(wording, style):
+            self._show(text)
 
-    def _own_help(self, column: Column) -> list[Text]:
-        """What was given to help with a column, and with the question it belongs to."""
+    def _question_help(self, column: Column) -> list[Text]:
+        """Return the help texts of a column and of its question."""
         group = self._schema.group_of(column.name)
-        about = [self._schema.wording_of(column.name)]
-        about += [] if group is None else [self._schema.question_wording(group)]
-        return [Text(text) for text in dict.fromkeys(wording.help for wording in about) if text]
+        wordings = [self._schema.wording_of(column.name)]
+        wordings += [] if group is None else [self._schema.question_wording(group)]
+        return [Text(text) for text in dict.fromkeys(wording.help for wording in wordings) if text]
 
-    def _prediction(self) -> Sequence[RenderableType]:
+    def _prediction_bars(self) -> Sequence[RenderableType]:
         task = self._session.model.task
         scale = getattr(task, "scale", 1.0)
         center = getattr(task, "center", 0.0)
         spread = (center - 2.5 * scale, center + 2.5 * scale)
         return [show.prediction_bars(self._session.prediction, self._target, spread, self._bar_width)]
 
-    def _left(self) -> float:
+    def _budget_left(self) -> float:
         return math.inf if self._budget is None else self._budget - self._session.spent
 
-    def _spent(self) -> str:
-        of = "" if self._budget is None else f" of {show.short(self._budget)}"
-        return f"spent {show.short(self._session.spent)}{of}"
+    def _spent_text(self) -> str:
+        of = "" if self._budget is None else f" of {show.format_number(self._budget)}"
+        return f"spent {show.format_number(self._session.spent)}{of}"
 
     def _show_end(self, reason: str) -> None:
         prediction = self._session.prediction
-        sure = "" if prediction.proba is None else f" ({prediction.proba[prediction.value]:.1%})"
-        value = show.short(prediction.value) if prediction.proba is None else prediction.value
+        probability = "" if prediction.proba is None else f" ({prediction.proba[prediction.value]:.1%})"
+        value = show.format_number(prediction.value) if prediction.proba is None else prediction.value
         from askwise.session.replies import in_words
 
-        why = OWN_REASONS.get(reason) or in_words(reason)
+        why = PERSON_REASONS.get(reason) or in_words(reason)
         if reason == "penalty" and self._penalty is not None and math.isfinite(self._penalty):
-            why += f" (each is below {show.short(self._penalty)} per unit of cost)"
+            why += f" (each is below {show.format_number(self._penalty)} per unit of cost)"
         self._show(
             Text(""),
             Ruler(style="dim"),
             Text(f"Stopped: {why}"),
-            *self._prediction(),
-            Text(f"{self._target}: {value}{sure}", style="bold green"),
-            Text(f"{show.count(len(self._session.asked), 'question')} answered, {self._spent()}"),
+            *self._prediction_bars(),
+            Text(f"{self._target}: {value}{probability}", style="bold green"),
+            Text(f"{show.count(len(self._session.asked), 'question')} answered, {self._spent_text()}"),
         )
 
 
-def _command(text: str, column: Column) -> str | None:
-    """The command that a text is, or None where it is an answer."""
+def _parse_command(text: str, column: Column) -> str | None:
+    """Return the command that a text is, or None if it is an answer."""
     word = " ".join(text.lower().split())
     if word.startswith("/") and word[1:] in COMMANDS:
         return word[1:]

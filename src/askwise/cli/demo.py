@@ -10,11 +10,13 @@ from rich.console import Group
 from rich.text import Text
 
 from askwise.cli import show
-from askwise.cli.common import JsonFlag, Out, QuietFlag, check_folder_can_be_written, command
-from askwise.cli.evaluate import Measured, curve_table, measured
+from askwise.cli.cases import Cases
+from askwise.cli.common import Out, check_folder_can_be_written, command, save_png
+from askwise.cli.fitting import fit
+from askwise.cli.measure import LabelledCases, curve_table, measure
+from askwise.cli.options import HiddenLengthOptions, LengthOptions, PrintOptions, Seed, TrainingOptions
 from askwise.cli.progress import busy
-from askwise.cli.serve import require_service, run_service
-from askwise.cli.train import Settings, fitted
+from askwise.cli.serve import ServiceOptions, require_service, run_service
 from askwise.core.errors import AskwiseError
 
 if TYPE_CHECKING:
@@ -42,65 +44,64 @@ def demo(
     folder: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the model and pictures go.")] = (
         Path("askwise-demo")
     ),
-    hidden: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    pretrain_epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="The same seed gives the same model on the same machine.")
-    ] = 0,
+    *,
+    length: HiddenLengthOptions,
+    seed: Seed = 0,
     serve: Annotated[
         bool, typer.Option("--serve", help="Open the page that asks; trains only where there is no model yet.")
     ] = False,
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, metavar="N", help="The port of the page; 0 takes any.")
     ] = 8000,
-    as_json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    printing: PrintOptions,
 ) -> None:
     """Try everything on public data in a minute.
 
     Nothing is downloaded. Trains a model, measures it on rows held out, and leaves the model, those rows, and a report
     with pictures.
     """
-    with command(as_json, quiet) as out:
+    with command(printing) as out:
         if serve:
             require_service()
         check_folder_can_be_written(folder / "report")
-        shorter = SHORTER_EPOCHS.get(data)
-        settings = Settings(
-            seed=seed, hidden=hidden, epochs=epochs or shorter, pretrain_epochs=pretrain_epochs or shorter
-        )
         model = folder / f"{data}.askwise"
-        if not serve or not model.exists():
-            if shorter is not None and epochs is None:
-                out.say(
-                    f"Trains for {shorter} epochs a stage to stay within a minute; `askwise train` goes on for longer"
-                )
-            facts = _demonstrated(out, data, folder, settings)
-        if serve:
-            run_service(out, [model], port=port, open_page=True)
-        else:
-            out.result(facts)
+        if not serve:
+            out.result(_run_demo(out, data, folder, _training(out, data, length, seed)))
+            return
+        if not model.exists():
+            _run_demo(out, data, folder, _training(out, data, length, seed))
+        run_service(out, [model], ServiceOptions(port=port), open_page=True)
 
 
-def _demonstrated(out: Out, data: str, folder: Path, settings: Settings) -> dict[str, Any]:
-    """Train, measure, draw and say it all; returns it as JSON holds it."""
+def _training(out: Out, data: str, length: LengthOptions, seed: int) -> TrainingOptions:
+    """Return the options of training, shorter for data that takes long; a note says so."""
+    shorter = SHORTER_EPOCHS.get(data)
+    if shorter is not None and length.epochs is None:
+        out.print(f"Trains for {shorter} epochs a stage to stay within a minute; `askwise train` goes on for longer")
+    epochs, pretrain_epochs = length.epochs or shorter, length.pretrain_epochs or shorter
+    return TrainingOptions(length=LengthOptions(length.hidden, epochs, pretrain_epochs), seed=seed)
+
+
+def _run_demo(out: Out, data: str, folder: Path, training: TrainingOptions) -> dict[str, Any]:
+    """Train, measure, draw and print; returns the facts for JSON."""
     with busy(out, "Starting"):
         from askwise.data.tables.public import load_public
+        from askwise.report.findings import ReportOptions
 
         public = load_public(data)
-        train, test = _held_out(public, settings.seed)
-    out.say(Text(public.title, style="bold"), f"{len(train)} rows to learn from, {len(test)} to test on")
-    estimator = _trained(out, public, train, settings)
-    files = _saved(estimator, public, test, folder)
-    X, y = test.drop(columns=public.target), test[public.target].to_numpy()
-    subject = f"{files['model'].name} on {files['test'].name}"
-    curve, report, _ = _measured(out, estimator, X, y, folder / f"{public.name}-report", subject)
-    files |= report
-    example = _example(estimator, X)
-    if data == "digits" and report:
-        files["digits.png"] = _draw_digits(estimator, X, y, folder / f"{public.name}-report" / "digits.png")
-    _say(out, estimator, curve, example, y, files)
+        train, test = _hold_out(public, training.seed)
+    out.print(Text(public.title, style="bold"), f"{len(train)} rows to learn from, {len(test)} to test on")
+    estimator = _fit(out, public, train, training)
+    files = _save(estimator, public, test, folder)
+    cases = LabelledCases(test.drop(columns=public.target), test[public.target].to_numpy())
+    report = folder / f"{public.name}-report" if _can_draw(out) else None
+    options = ReportOptions(subject=f"{files['model'].name} on {files['test'].name}")
+    curve, report_files, _ = measure(out, estimator, cases, options, report)
+    files |= report_files
+    example = _example_path(estimator, cases.X)
+    if data == "digits" and report is not None:
+        files["digits.png"] = _draw_digits(estimator, cases, report / "digits.png")
+    _print_results(out, estimator, curve, example, cases.y, files)
     return {
         "data": public.name,
         "rows": {"train": len(train), "test": len(test)},
@@ -110,7 +111,7 @@ def _demonstrated(out: Out, data: str, folder: Path, settings: Settings) -> dict
     }
 
 
-def _held_out(public: PublicData, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _hold_out(public: PublicData, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     from askwise.data.tables.split import hold_out
 
     table = public.X.assign(**{public.target: public.y})
@@ -119,15 +120,14 @@ def _held_out(public: PublicData, seed: int) -> tuple[pd.DataFrame, pd.DataFrame
     return table.iloc[train], table.iloc[test]
 
 
-def _trained(out: Out, public: PublicData, train: pd.DataFrame, settings: Settings) -> Any:
+def _fit(out: Out, public: PublicData, train: pd.DataFrame, training: TrainingOptions) -> Any:
     questions = {"costs": dict(public.costs), "groups": dict(public.groups), "free": list(public.free)}
     X, y = train.drop(columns=public.target), train[public.target].to_numpy()
-    estimator = fitted(out, public.task, X, y, questions, settings)
-    estimator.model_.card |= {"target": public.target, "data": public.name}
-    return estimator
+    card = {"target": public.target, "data": public.name}
+    return fit(out, Cases(X, y, public.task, questions, card), training)
 
 
-def _saved(estimator: Any, public: PublicData, test: pd.DataFrame, folder: Path) -> dict[str, Path]:
+def _save(estimator: Any, public: PublicData, test: pd.DataFrame, folder: Path) -> dict[str, Path]:
     from askwise.data.whole_file import whole_file
 
     files = {"model": folder / f"{public.name}.askwise", "test": folder / f"{public.name}-test.csv"}
@@ -137,26 +137,26 @@ def _saved(estimator: Any, public: PublicData, test: pd.DataFrame, folder: Path)
     return files
 
 
-def _measured(out: Out, estimator: Any, X: Any, y: Any, report: Path, subject: str) -> Measured:
-    """The curve, with the report where pictures can be drawn."""
+def _can_draw(out: Out) -> bool:
+    """Whether pictures can be drawn; a note says what is missing."""
     from askwise.report.plots.style import require_matplotlib
 
     try:
         require_matplotlib()
     except AskwiseError as error:
         out.note(f"No report: {error}")
-        return measured(out, estimator, X, y, None, 200, None)
-    return measured(out, estimator, X, y, None, 200, report, subject=subject)
+        return False
+    return True
 
 
 def _rule(estimator: Any) -> Any:
     from askwise.core.stopping import parse_rule
 
-    return parse_rule(show.good_rule(estimator.frontier_))
+    return parse_rule(show.suggested_rule(estimator.frontier_))
 
 
-def _example(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
-    """The path of one test row, of common length."""
+def _example_path(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
+    """Return what is asked of one test row that needs the median number of questions."""
     import numpy as np
 
     from askwise.evaluation.summaries import path_table
@@ -167,44 +167,43 @@ def _example(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
     return path_table(estimator.model_, estimator.encode(X), rule, which=[row])
 
 
-def _draw_digits(estimator: Any, X: pd.DataFrame, y: Any, path: Path) -> Path:
-    from askwise.data.whole_file import whole_file
+def _draw_digits(estimator: Any, cases: LabelledCases, path: Path) -> Path:
     from askwise.report.plots.cases import digit_selections
 
-    some = X.iloc[:DRAWN_DIGITS]
-    found = estimator.acquire(some, stop=_rule(estimator))
-    guesses = estimator.classes_[found.proba.argmax(1)]
+    some = cases.X.iloc[:DRAWN_DIGITS]
+    traces = estimator.acquire(some, stop=_rule(estimator))
+    guesses = estimator.classes_[traces.proba.argmax(1)]
     images = some.to_numpy().reshape(-1, 8, 8)
-    figure = digit_selections(images, found.order, list(X.columns), y[:DRAWN_DIGITS], guesses)
-    with whole_file(path) as part:
-        figure.savefig(part, format="png")
+    save_png(digit_selections(images, traces.order, list(some.columns), cases.y[:DRAWN_DIGITS], guesses), path)
     return path
 
 
 def _example_table(estimator: Any, example: pd.DataFrame, truth: Any) -> Group:
-    """What was asked of one case, and what was believed after each answer."""
+    """Return what was asked of one case, and the prediction after each answer."""
     labels = getattr(estimator.model_.task, "labels", None)
     table = show.grid("asked", "spent", "prediction", texts=["asked", "prediction"])
     for step in example.to_dict("records"):
-        believed = list(step.values())[-(len(labels) if labels else 1) :]
-        best = max(range(len(believed)), key=believed.__getitem__)
-        said = f"{labels[best]} ({believed[best]:.1%})" if labels else show.short(believed[0])
-        table.add_row(Text(step["asked"] or "(nothing yet)"), Text(show.short(step["spent"])), Text(said))
+        outputs = list(step.values())[-(len(labels) if labels else 1) :]
+        best = max(range(len(outputs)), key=outputs.__getitem__)
+        prediction = f"{labels[best]} ({outputs[best]:.1%})" if labels else show.format_number(outputs[0])
+        table.add_row(*map(Text, [step["asked"] or "(nothing yet)", show.format_number(step["spent"]), prediction]))
     return show.titled(f"One case, question by question (truth: {truth})", table)
 
 
-def _say(out: Out, estimator: Any, curve: pd.DataFrame, example: pd.DataFrame, y: Any, files: dict[str, Path]) -> None:
+def _print_results(
+    out: Out, estimator: Any, curve: pd.DataFrame, example: pd.DataFrame, y: Any, files: dict[str, Path]
+) -> None:
     model, rule = files["model"], _rule(estimator)
-    out.say(
+    out.print(
         curve_table(f"On the {len(y)} test rows", curve, most=4),
         _example_table(estimator, example, y[int(example["row"].iloc[0])]),
     )
-    out.say("")
+    out.print("")
     if "index.html" in files:
-        out.say(f"Report with pictures: {files['index.html']}")
+        out.print(f"Report with pictures: {files['index.html']}")
     if "digits.png" in files:
-        out.say(f"Pixels chosen on example digits: {files['digits.png']}")
-    out.say(
+        out.print(f"Pixels chosen on example digits: {files['digits.png']}")
+    out.print(
         "",
         show.next_steps(
             [

@@ -1,4 +1,4 @@
-"""Progress bars with the time left, drawn on standard error where somebody is there to watch."""
+"""Progress bars with the time left, drawn on standard error if it is a terminal."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def _bars(out: Out) -> Progress:
         TextColumn("left  {task.fields[note]}"),
         console=console(stderr=True),
         transient=True,
-        disable=not out.bars,
+        disable=not out.shows_progress,
     )
 
 
 class TrainingProgress:
-    """Follows a training run epoch by epoch; keeps how long each stage ran, for what is said at the end."""
+    """Shows a training run epoch by epoch; keeps how long each stage ran, for the notes at the end."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
@@ -57,7 +57,7 @@ class TrainingProgress:
 
     @property
     def stopped_early(self) -> list[str]:
-        """A sentence for each stage that ended before its last epoch."""
+        """One sentence for each stage that ended before its last epoch."""
         return [
             f"{STAGES.get(s, s)}: stopped early, after {e.epoch + 1} of {e.epochs} epochs, as it got no better"
             for s, e in self.stages.items()
@@ -67,14 +67,14 @@ class TrainingProgress:
 
 @contextmanager
 def training_progress(out: Out) -> Iterator[TrainingProgress]:
-    """A bar for each stage of training."""
+    """Show a bar for each stage of training."""
     with _bars(out) as bars:
         yield TrainingProgress(bars)
 
 
 @contextmanager
 def fraction_progress(out: Out, what: str) -> Iterator[Callable[[float], None]]:
-    """A bar for something that says which fraction of it is done."""
+    """Show a bar for work that reports which fraction of it is done."""
     with _bars(out) as bars:
         task = bars.add_task(what, total=1.0, note="")
         yield lambda fraction: bars.update(task, completed=fraction)
@@ -82,8 +82,8 @@ def fraction_progress(out: Out, what: str) -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def busy(out: Out, what: str) -> Iterator[None]:
-    """A spinner for something that takes a moment and can't tell how long."""
+    """Show a spinner for work that does not report how much of it is done."""
     columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-    with Progress(*columns, console=console(stderr=True), transient=True, disable=not out.bars) as bars:
+    with Progress(*columns, console=console(stderr=True), transient=True, disable=not out.shows_progress) as bars:
         bars.add_task(what, total=None)
         yield

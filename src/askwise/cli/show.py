@@ -1,4 +1,4 @@
-"""How things look on a terminal: bars, tables and the commands to try next."""
+"""What is drawn on a terminal: bars, tables, numbers as text, and the commands to try next."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ BETTER_LOSS, BEYOND_CHANCE = 0.97, 1.64
 FULL, EMPTY, LINE, MARK = "█", "░", "┃", "▶"
 
 
-def short(number: float) -> str:
-    """A number as a person would write it."""
+def format_number(number: float) -> str:
+    """Write a number with four significant digits, or as a whole number from 1000 on."""
     if not math.isfinite(number):
         return "–"
     if abs(number) < 1000:
@@ -37,20 +37,21 @@ def short(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.0f}"
 
 
-def count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def count(number: int, unit: str) -> str:
+    """Write a number of things: 1 row, 2 rows."""
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
 
 
-def metric(name: str, value: float) -> str:
+def format_metric(name: str, value: float) -> str:
     if not math.isfinite(value):
         return "–"
     if name == "accuracy":
         return f"{value:.1%}"
-    return short(value) if name == "rmse" else f"{value:.3f}"
+    return format_number(value) if name == "rmse" else f"{value:.3f}"
 
 
 def grid(*headings: str, texts: Sequence[str] = ()) -> Table:
-    """A table of numbers under headings; columns named in `texts` hold text."""
+    """Return an empty table for numbers; columns named in `texts` hold text."""
     table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
     for heading in headings:
         table.add_column(Text(heading), justify="left" if heading in texts else "right")
@@ -58,12 +59,12 @@ def grid(*headings: str, texts: Sequence[str] = ()) -> Table:
 
 
 def titled(title: str, table: Table) -> Group:
-    """A table under its title, which may be wider than the table."""
+    """Return a table under its title, which may be wider than the table."""
     return Group(Text(""), Text(title, style="bold"), table)
 
 
-def few(table: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Some rows of a table, spread over its mean cost and closer where it is low, the first and the last among them."""
+def sample_by_cost(table: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Return at most so many rows, from the least to the largest mean cost, more of them where it is low."""
     import numpy as np
 
     ordered = table.sort_values("mean_cost")
@@ -73,27 +74,29 @@ def few(table: pd.DataFrame, most: int) -> pd.DataFrame:
 
 
 def costs_table(title: str, table: pd.DataFrame, by: str = "") -> Group:
-    """Mean cost, questions and metrics of each row; `by` names the columns that say which row it is."""
-    shown = [m for m in SHORT_METRICS if m in table]
-    lead = [by] if by else []
-    view = grid(*lead, "average cost", "questions", *(SHORT_METRICS[m] for m in shown), texts=lead)
+    """Return mean cost, questions and metrics of each row; the column named by `by` comes first."""
+    metrics = [m for m in SHORT_METRICS if m in table]
+    first = [by] if by else []
+    view = grid(*first, "average cost", "questions", *(SHORT_METRICS[m] for m in metrics), texts=first)
     for row in table.to_dict("records"):
         cells = [Text(str(row[by]))] if by else []
-        cells += [Text(short(row["mean_cost"])), Text(short(round(row["mean_groups"], 2)))]
-        view.add_row(*cells, *(Text(metric(m, row[m]) + (_interval(m, row) if m == shown[0] else "")) for m in shown))
+        cells += [Text(format_number(row["mean_cost"])), Text(format_number(round(row["mean_groups"], 2)))]
+        view.add_row(
+            *cells, *(Text(format_metric(m, row[m]) + (_interval(m, row) if m == metrics[0] else "")) for m in metrics)
+        )
     return titled(title, view)
 
 
 def _interval(name: str, row: Mapping[Any, Any]) -> str:
-    """The 95% interval of a metric, where it was drawn."""
+    """Write the 95% interval of a metric, if there is one."""
     if f"{name}_low" not in row:
         return ""
-    low, high = (metric(name, row[f"{name}_{side}"]).removesuffix("%") for side in ("low", "high"))
+    low, high = (format_metric(name, row[f"{name}_{side}"]).removesuffix("%") for side in ("low", "high"))
     return f" ({low} to {high})"
 
 
 def bar(value: float, most: float, width: int, line: float | None = None) -> Text:
-    """A bar of `value` out of `most`, with a line across it where one is given."""
+    """Return a bar of `value` out of `most`, with a line across it at `line`, if given."""
 
     def place(number: float) -> int:
         return round(width * min(1.0, max(0.0, number / most))) if most > 0 else 0
@@ -115,9 +118,9 @@ def value_bars(
     is_information: bool = True,
     most: int = 5,
 ) -> Group:
-    """The top open questions by value per cost, the chosen one marked, with the penalty as a line across them.
+    """Return the best open questions by value per cost, the chosen one marked, with the penalty as a line across them.
 
-    left: what the budget has left; dearer questions are said to be. Scores that are only an order have no bars.
+    left: what the budget has left; dearer questions are marked. Scores that are only an order have no bars.
     """
     shown = list(ranking[:most])
     shown += [c for c in ranking[most:] if c.name == chosen]
@@ -135,19 +138,19 @@ def value_bars(
         name = Text(f"{MARK if mine else ' '} {c.name}", style="bold" if mine else "")
         dear = Text("" if mine or c.cost <= left else "over the budget", style="dim")
         value: list[Text | str] = (
-            [bar(c.value_per_cost, top, width, line), short(c.value_per_cost)] if is_information else []
+            [bar(c.value_per_cost, top, width, line), format_number(c.value_per_cost)] if is_information else []
         )
-        table.add_row(name, *value, short(c.cost), dear)
+        table.add_row(name, *value, format_number(c.cost), dear)
     hidden = len(ranking) - len(shown)
     if hidden:
         table.add_row(Text(f"  and {hidden} more", style="dim"))
     if line is None:
         return Group(table)
-    return Group(table, Text(f"  {LINE} a question below {short(line)} is not worth its cost", style="red"))
+    return Group(table, Text(f"  {LINE} a question below {format_number(line)} is not worth its cost", style="red"))
 
 
 def prediction_bars(prediction: Prediction, target: str, spread: tuple[float, float], width: int) -> Table:
-    """The prediction so far: a bar for each of the likeliest labels, or a number on the scale of its kind."""
+    """Return the prediction: a bar for each of the likeliest labels, or a number on a scale from low to high."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column()
     table.add_column()
@@ -155,7 +158,7 @@ def prediction_bars(prediction: Prediction, target: str, spread: tuple[float, fl
         low, high = spread
         at = round((width - 1) * min(1.0, max(0.0, (prediction.value - low) / (high - low))))
         scale = Text("─" * at, style="dim") + Text("●", style="bold cyan") + Text("─" * (width - 1 - at), style="dim")
-        table.add_row(Text(target, style="bold"), scale, Text(short(prediction.value), style="bold"))
+        table.add_row(Text(target, style="bold"), scale, Text(format_number(prediction.value), style="bold"))
         return table
     for label, share in _likeliest(prediction.proba):
         style = "bold" if label == str(prediction.value) else ""
@@ -164,7 +167,7 @@ def prediction_bars(prediction: Prediction, target: str, spread: tuple[float, fl
 
 
 def _likeliest(proba: Mapping[Any, float], most: int = 6) -> list[tuple[str, float]]:
-    """Labels in their own order where they are few; else the likeliest, and the rest in one."""
+    """Return all labels in their own order if they are few; else the likeliest, and the rest as one."""
     if len(proba) <= most:
         return [(str(label), share) for label, share in proba.items()]
     ordered = sorted(proba.items(), key=lambda item: -item[1])
@@ -172,21 +175,23 @@ def _likeliest(proba: Mapping[Any, float], most: int = 6) -> list[tuple[str, flo
     return [*top, (f"{len(proba) - most + 1} others", sum(share for _, share in ordered[most - 1 :]))]
 
 
-def answers_of(column: Column, unit: str = "") -> str:
-    """What a column takes, in which unit, and the range seen in training."""
-    takes = f"{column.allowed} ({unit})" if unit else column.allowed
-    return f"{takes}, {short(column.low)} to {short(column.high)} in training" if column.kind == "number" else takes
+def allowed_answers(column: Column, unit: str = "") -> str:
+    """Describe the values of a column, their unit, and the range seen in training."""
+    allowed = f"{column.allowed} ({unit})" if unit else column.allowed
+    if column.kind != "number":
+        return allowed
+    return f"{allowed}, {format_number(column.low)} to {format_number(column.high)} in training"
 
 
-def words(wording: Wording, text_style: str = "") -> Text:
-    """The text of a question and, dim, the help under it; empty where neither was given."""
+def wording_text(wording: Wording, text_style: str = "") -> Text:
+    """Return the text of a question with its help below, dim; empty if it has neither."""
     lines = [Text(wording.text, style=text_style)] if wording.text else []
     lines += [Text(wording.help, style="dim")] if wording.help else []
     return Text("\n").join(lines)
 
 
-def what_is_asked(schema: Schema) -> str:
-    """How many questions there are, and what is free: the patches of images are not told one by one."""
+def questions_summary(schema: Schema) -> str:
+    """Write how many questions or patches there are, and what is free."""
     from askwise.data.images.schema import ImageSchema
 
     free = len(schema.free)
@@ -198,36 +203,37 @@ def what_is_asked(schema: Schema) -> str:
 
 
 def command_line(*words: object) -> str:
+    """Write a command as it can be typed into a shell."""
     return shlex.join(str(w) for w in words)
 
 
 def next_steps(commands: Sequence[tuple[str, str]]) -> Text:
-    """Commands to try next, each with what it does."""
+    """Return commands to try next, each with what it does."""
     lines = [Text("Try next:", style="bold")]
     for line, what in commands:
         lines += [Text(f"  # {what}", style="dim"), Text(f"  {line}", style="cyan")]
     return Text("\n").join(lines)
 
 
-def is_better(found: Mapping[Any, Any], base: Mapping[Any, Any], n_cases: int) -> bool:
+def is_better(metrics: Mapping[Any, Any], base: Mapping[Any, Any], n_cases: int) -> bool:
     """Whether metrics on so many cases are better than others: the loss by a little, or the accuracy beyond chance."""
     loss = "log_loss" if "log_loss" in base else "rmse"
-    if found[loss] < BETTER_LOSS * base[loss]:
+    if metrics[loss] < BETTER_LOSS * base[loss]:
         return True
-    right, before = found.get("accuracy", 0.0), base.get("accuracy", 0.0)
-    chance = math.sqrt((right * (1 - right) + before * (1 - before)) / n_cases)
-    return bool(right - before > BEYOND_CHANCE * chance)
+    accuracy, before = metrics.get("accuracy", 0.0), base.get("accuracy", 0.0)
+    standard_error = math.sqrt((accuracy * (1 - accuracy) + before * (1 - before)) / n_cases)
+    return bool(accuracy - before > BEYOND_CHANCE * standard_error)
 
 
-def good_rule(frontier: pd.DataFrame) -> str:
-    """A rule to start with: the least cost that has nearly all of what asking gains on the validation rows.
+def suggested_rule(frontier: pd.DataFrame) -> str:
+    """Return a rule to start with: the least cost that has nearly all of what asking gains on the validation rows.
 
-    On average; or, where a method's scores are only an order, for each case.
+    It is an average cost, or a budget if a method's scores are only an order.
     """
-    return f"{'average-cost' if 'penalty' in frontier else 'budget'}={_good_cost(frontier)}"
+    return f"{'average-cost' if 'penalty' in frontier else 'budget'}={_suggested_cost(frontier)}"
 
 
-def _good_cost(frontier: pd.DataFrame) -> str:
+def _suggested_cost(frontier: pd.DataFrame) -> str:
     asks = frontier[frontier["mean_cost"] > 0].sort_values("mean_cost")
     if not len(asks):
         return "1"

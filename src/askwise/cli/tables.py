@@ -1,4 +1,4 @@
-"""Tables as the commands need them: read, with the target apart, in the model's order of columns."""
+"""Columns of a table: the target split off, some dropped, the rest in the order that a model needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_TEXTS = 50
 
 
 def stem(path: Path) -> str:
-    """The name of a table's file without its endings: cases for cases.csv.gz."""
+    """Return the name of a table's file without its endings: cases for cases.csv.gz."""
     from askwise.data.tables.files import TABLE_TYPES, table_type
 
     kind = table_type(path)
@@ -31,8 +31,8 @@ def stem(path: Path) -> str:
     return name[: len(name) - len(kind)] if kind in TABLE_TYPES else name
 
 
-def check_there(path: Path) -> None:
-    """Tell of a path with nothing there before anything else about it."""
+def check_exists(path: Path) -> None:
+    """Raise an error if there is nothing at the path."""
     from askwise.data.tables.files import TABLE_TYPES, table_type
 
     if not path.exists():
@@ -40,24 +40,16 @@ def check_there(path: Path) -> None:
         raise AskwiseError(f"there is no {'file' if is_file else 'file or folder'} {path}")
 
 
-def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str]:
-    """Column names from an option: repeated, or with commas between them; a column's own commas are kept."""
-    found: list[str] = []
-    for text in given or ():
-        found += [text] if text in columns else [n.strip() for n in text.split(",") if n.strip()]
-    return found
-
-
-def without(frame: pd.DataFrame, dropped: Sequence[str], option: str) -> pd.DataFrame:
-    """The table without some columns, each of which must be there."""
+def drop_columns(frame: pd.DataFrame, dropped: Sequence[str], label: str) -> pd.DataFrame:
+    """Drop columns, each of which must exist. label: what errors call the place that names them."""
     for name in dropped:
         if name not in frame.columns:
-            raise unknown_name(f"column in {option}:", name, frame.columns)
+            raise unknown_name(f"column in {label}:", name, frame.columns)
     return frame.drop(columns=list(dropped))
 
 
-def without_identifiers(frame: pd.DataFrame, named: AbstractSet[str], out: Out) -> pd.DataFrame:
-    """The table without texts that differ in most rows, unless an option names them: they tell who, not what."""
+def drop_identifiers(frame: pd.DataFrame, named: AbstractSet[str], out: Out) -> pd.DataFrame:
+    """Drop text columns that differ in most rows, such as a patient's number, unless an option names them."""
     import pandas as pd
 
     identifiers = [
@@ -75,8 +67,8 @@ def without_identifiers(frame: pd.DataFrame, named: AbstractSet[str], out: Out) 
     return frame.drop(columns=identifiers)
 
 
-def apart(frame: pd.DataFrame, target: str, out: Out) -> tuple[pd.DataFrame, pd.Series[Any]]:
-    """The questions and the target; rows in which the target is missing are dropped, with a note."""
+def split_target(frame: pd.DataFrame, target: str, out: Out) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """Return the other columns and the target; rows without a target are dropped, with a note."""
     if target not in frame.columns:
         raise unknown_name("target", target, frame.columns)
     missing = frame[target].isna()
@@ -88,12 +80,12 @@ def apart(frame: pd.DataFrame, target: str, out: Out) -> tuple[pd.DataFrame, pd.
     return frame.drop(columns=target), frame[target].infer_objects()
 
 
-def aligned(frame: pd.DataFrame, schema: Schema, path: Path, out: Out) -> Any:
-    """The columns that a model needs, in its order; says what was ignored or moved."""
+def align_columns(frame: pd.DataFrame, schema: Schema, path: Path, out: Out) -> Any:
+    """Return the columns that a model needs, in its order; notes say what was ignored or moved."""
     needed, given = list(schema.column_names), list(frame.columns)
     missing = [name for name in needed if name not in given]
     if missing:
-        raise _missing(path, missing, given)
+        raise _missing_columns(path, missing, given)
     extra = [name for name in given if name not in needed]
     if extra:
         out.note(f"ignored, since the model does not use {'it' if len(extra) == 1 else 'them'}: {listed(extra)}")
@@ -103,37 +95,40 @@ def aligned(frame: pd.DataFrame, schema: Schema, path: Path, out: Out) -> Any:
     return ordered if schema.named else ordered.to_numpy()
 
 
-def _missing(path: Path, missing: Sequence[str], given: Sequence[str]) -> AskwiseError:
+def _missing_columns(path: Path, missing: Sequence[str], given: Sequence[str]) -> AskwiseError:
     near = difflib.get_close_matches(missing[0], given, n=1, cutoff=0.6)
     others = f" (nor {listed(missing[1:], 5)})" if missing[1:] else ""
     hint = f"is it {near[0]!r} there?" if near else f"it has {listed(given)}"
     return AskwiseError(f"{path} has no column {missing[0]!r}{others}, which the model needs; {hint}")
 
 
-def as_labels(y: pd.Series[Any], task: Task) -> Any:
-    """A file's target in the model's own labels: 1 and 1.0 and '1' are the same there."""
+def model_labels(y: pd.Series[Any], task: Task) -> Any:
+    """Convert a file's target to the labels of a model: 1, 1.0 and '1' are the same label."""
     from askwise.core.tasks import Classification
     from askwise.data.tables.column import category_key
 
     if not isinstance(task, Classification):
         return y.to_numpy()
-    label = {category_key(known): known for known in task.labels}
-    found = [label.get(category_key(value), value) for value in y]
-    unknown = [value for value in found if value not in task.labels]
+    label_of = {category_key(label): label for label in task.labels}
+    labels = [label_of.get(category_key(value), value) for value in y]
+    unknown = [label for label in labels if label not in task.labels]
     if unknown:
         raise AskwiseError(
             f"the target {str(y.name)!r} holds {unknown[0]!r}, which the model does not know; "
             f"it knows {listed(task.labels)}"
         )
-    return found
+    return labels
 
 
-def people(X: pd.DataFrame, split_by: str | None, where: str) -> tuple[Any, pd.DataFrame]:
-    """Who each row belongs to, as numbers, and the table without that column; `where` it was named, for errors."""
+def split_groups(X: pd.DataFrame, split_by: str | None, label: str) -> tuple[Any, pd.DataFrame]:
+    """Return the number of each row's group, such as its patient, and the table without that column.
+
+    label: what errors call the place that names the column.
+    """
     if split_by is None:
         return None, X
-    rest = without(X, [split_by], where)
+    rest = drop_columns(X, [split_by], label)
     missing = int(X[split_by].isna().sum())
     if missing:
-        raise AskwiseError(f"the column {split_by!r} of {where} has no value in {missing} rows; fill it in")
+        raise AskwiseError(f"the column {split_by!r} of {label} has no value in {missing} rows; fill it in")
     return X[split_by].factorize()[0], rest

@@ -1,4 +1,4 @@
-"""What is predicted: one of several classes or a number, and the target as an estimator takes it."""
+"""The task: whether the target holds classes or numbers, and its values as an estimator takes them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ MOST_CLASSES = 20
 
 
 class TaskChoice(StrEnum):
+    """The values of --task."""
+
     auto = "auto"
     classification = "classification"
     regression = "regression"
 
 
-def task_of(y: pd.Series[Any], wanted: TaskChoice, out: Out) -> tuple[str, Any]:
-    """Classes or a number, and the target as the estimator takes it; says what was chosen and how to change it."""
+def choose_task(y: pd.Series[Any], wanted: TaskChoice, out: Out) -> tuple[str, Any]:
+    """Return the task and the target as the estimator takes it; a note says what was chosen and how to change it."""
     import numpy as np
     import pandas as pd
 
@@ -33,19 +35,19 @@ def task_of(y: pd.Series[Any], wanted: TaskChoice, out: Out) -> tuple[str, Any]:
     chosen = str(wanted)
     if wanted is TaskChoice.auto:
         chosen = "classification" if not number or (whole and y.nunique() <= MOST_CLASSES) else "regression"
-        out.note(f"Predicting {str(y.name)!r} by {chosen}, since it holds {_holds(y, number, chosen)}")
+        out.note(f"Predicting {str(y.name)!r} by {chosen}, since it holds {_describe(y, number, chosen)}")
     if chosen == "regression":
         return chosen, y.to_numpy()
     if number and not whole:
-        odd = float(y[y != y.round()].iloc[0])
+        fraction = float(y[y != y.round()].iloc[0])
         raise AskwiseError(
-            f"the target {str(y.name)!r} holds {odd!r}; classes are texts or whole numbers. "
+            f"the target {str(y.name)!r} holds {fraction!r}; classes are texts or whole numbers. "
             "For a number to be predicted: --task regression"
         )
-    return chosen, _classes(y, number)
+    return chosen, _class_labels(y, number)
 
 
-def _holds(y: pd.Series[Any], number: bool, chosen: str) -> str:
+def _describe(y: pd.Series[Any], number: bool, chosen: str) -> str:
     if not number:
         return f"labels (different ones: {y.nunique()})"
     if chosen == "classification":
@@ -53,8 +55,8 @@ def _holds(y: pd.Series[Any], number: bool, chosen: str) -> str:
     return "numbers; to change that: --task classification"
 
 
-def _classes(y: pd.Series[Any], number: bool) -> Any:
-    """Labels as plain whole numbers, booleans or texts, whatever the file's type was."""
+def _class_labels(y: pd.Series[Any], number: bool) -> Any:
+    """Return labels as plain whole numbers, booleans or texts, whatever the file's type was."""
     import pandas as pd
 
     from askwise.data.tables.column import category_key

@@ -11,9 +11,9 @@ from rich.console import Group
 from rich.text import Text
 
 from askwise.cli import show
-from askwise.cli.common import JsonFlag, Out, QuietFlag, check_file_can_be_written, command
+from askwise.cli.common import Out, check_png, command, save_png
+from askwise.cli.options import HiddenLengthOptions, PrintOptions
 from askwise.cli.progress import busy, fraction_progress
-from askwise.core.errors import AskwiseError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ Examples:
 FEWEST_ROWS = 100
 # Together with all tasks these end within three minutes on two cores.
 DEFAULT_ROWS = (250, 1000)
-# How each figure of the summary is called, and written.
+# The heading and the format of each figure of the summary.
 COLUMNS = {
     "error_chosen": ("error,\nasked", "{:.3f}"),
     "error_open": ("error,\nopen", "{:.3f}"),
@@ -85,34 +85,31 @@ def verify(
     figure: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw estimated against exact information here.")
     ] = None,
-    hidden: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    pretrain_epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    as_json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    *,
+    length: HiddenLengthOptions,
+    printing: PrintOptions,
 ) -> None:
     """Measure the estimates against the exact truth.
 
     Trains on rows of distributions whose exact posteriors and information are known, and tells how far estimates,
     choices and predictions are from them. The same seeds give the same numbers, with any number of processes.
     """
-    with command(as_json, quiet) as out:
+    with command(printing) as out:
         if figure is not None:
-            _check_figure(figure)
+            check_png(figure, "--figure")
         with busy(out, "Starting"):
             from askwise.data.synthetic import DISTRIBUTIONS
-            from askwise.studies.verify import trials as verification
+            from askwise.studies.verify.plots import estimated_against_exact
+            from askwise.studies.verify.trials import run_trials, summary, trials_of
 
-            trials = verification.trials_of(task or list(DISTRIBUTIONS), rows or DEFAULT_ROWS, seeds)
-        given = {"hidden": hidden, "epochs": epochs, "pretrain_epochs": pretrain_epochs}
-        settings = {name: value for name, value in given.items() if value is not None}
+            trials = trials_of(task or list(DISTRIBUTIONS), rows or DEFAULT_ROWS, seeds)
         with fraction_progress(out, f"{show.count(len(trials), 'training')}") as progress:
-            outcomes = verification.run_trials(trials, settings, jobs, progress)
-        table = verification.summary(outcomes)
-        _say(out, outcomes, table)
+            outcomes = run_trials(trials, length.given(), jobs, progress)
+        table = summary(outcomes)
+        _print_results(out, outcomes, table)
         if figure is not None:
-            _draw(outcomes, figure)
-            out.say("", f"Picture: {figure}")
+            save_png(estimated_against_exact(outcomes), figure)
+            out.print("", f"Picture: {figure}")
         out.result(
             {
                 "trials": [outcome.record() for outcome in outcomes],
@@ -122,34 +119,15 @@ def verify(
         )
 
 
-def _check_figure(path: Path) -> None:
-    """Tell before minutes of training what would stop the picture after them."""
-    from askwise.report.plots.style import require_matplotlib
-
-    if path.suffix.lower() != ".png":
-        raise AskwiseError(f"--figure writes a PNG, was given {path}; give a name that ends in .png")
-    check_file_can_be_written(path)
-    require_matplotlib()
-
-
-def _draw(outcomes: list[Outcome], path: Path) -> None:
-    from askwise.data.whole_file import whole_file
-    from askwise.studies.verify.plots import estimated_against_exact
-
-    with whole_file(path) as part:
-        estimated_against_exact(outcomes).savefig(part, format="png")
-
-
-def _say(out: Out, outcomes: list[Outcome], table: pd.DataFrame) -> None:
+def _print_results(out: Out, outcomes: list[Outcome], table: pd.DataFrame) -> None:
     from askwise.studies.verify.trials import mean_scores, shrinkage
 
     seeds = int(table["seeds"].max())
     spread = f", mean of {seeds} seeds ± standard deviation" if seeds > 1 else ""
-    out.say(Text(f"Estimates against the exact truth{spread}", style="bold"), HOW_TO_READ + _units(table))
-    out.say("", _errors_table(table))
-    out.say(_scores_table(mean_scores(outcomes)))
+    out.print(Text(f"Estimates against the exact truth{spread}", style="bold"), HOW_TO_READ + _units(table))
+    out.print("", _errors_table(table), _scores_table(mean_scores(outcomes)))
     if table["rows"].nunique() > 1:
-        out.say(_shrinkage_table(shrinkage(table)))
+        out.print(_shrinkage_table(shrinkage(table)))
 
 
 def _units(table: pd.DataFrame) -> str:
@@ -158,7 +136,7 @@ def _units(table: pd.DataFrame) -> str:
 
 
 def _errors_table(table: pd.DataFrame) -> Any:
-    """A line for each task and number of rows; deviations over several seeds stand below the means."""
+    """Return a line for each task and number of rows; deviations over several seeds stand below the means."""
     view = show.grid("task", "rows", *(heading for heading, _ in COLUMNS.values()), "score", "exact", texts=["task"])
     for line in table.to_dict("records"):
         cells = [_spread(line, name, form) for name, (_, form) in COLUMNS.items()]
@@ -178,7 +156,7 @@ def _number(value: float, form: str) -> str:
 
 
 def _scores_table(scores: pd.DataFrame) -> Group:
-    """Two lines for each task, the trained and the exact greedy policy; a column for each number of questions."""
+    """Return two lines for each task, of the trained and the exact greedy policy, by number of questions."""
     largest = scores[scores["rows"] == scores["rows"].max()]
     questions = range(int(largest["questions"].max()) + 1)
     view = show.grid("task", "policy", *map(str, questions), texts=["task", "policy"])
@@ -193,22 +171,22 @@ def _scores_table(scores: pd.DataFrame) -> Group:
 
 
 def _score(metric: str, value: float) -> str:
-    """A score in four characters, so that ten of them fit on a line."""
+    """Format a score in four characters, so that ten of them fit on a line."""
     return f"{100 * value:.1f}" if metric == "accuracy" else f"{value:.2f}"
 
 
 def _shrinkage_table(wide: pd.DataFrame) -> Group:
-    """Figures against rows, and what the most rows leave of them."""
+    """Return each error against the number of rows, and the ratio of the last to the first."""
     few, many = wide.columns[0], wide.columns[-1]
     view = show.grid("task", "", *(f"{rows:,} rows" for rows in wide.columns), "", texts=["task", ""])
     for (task, figure), values in zip(wide.index, wide.to_numpy(), strict=True):
         name = str(task) if figure == wide.index[0][1] else ""
         heading = COLUMNS[figure][0].replace("\n", " ").strip()
-        left = values[-1] / values[0] if values[0] else math.nan
+        ratio = values[-1] / values[0] if values[0] else math.nan
         cells = [_number(value, "{:.4f}") for value in values]
-        view.add_row(*map(Text, [name, heading, *cells, _number(left, "× {:.2f}")]))
-    words = (
+        view.add_row(*map(Text, [name, heading, *cells, _number(ratio, "× {:.2f}")]))
+    explanation = (
         f"An error that falls as 1/√rows is × {math.sqrt(few / many):.2f} with {many:,} rows in place of {few:,}, "
         f"and KL, a square, × {few / many:.2f}."
     )
-    return Group(Text(""), Text("How errors shrink as rows grow", style="bold"), Text(words), view)
+    return Group(Text(""), Text("How errors shrink as rows grow", style="bold"), Text(explanation), view)

@@ -1,0 +1,76 @@
+"""Measure a model on labelled cases, for `askwise evaluate` and `askwise demo`: its curve, report and calibration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from askwise.cli import show
+from askwise.cli.common import Out
+from askwise.cli.progress import busy, fraction_progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from askwise.evaluation.calibration import Calibration
+    from askwise.report.findings import ReportOptions
+
+
+class LabelledCases(NamedTuple):
+    """Cases as a model takes them, with their answers; names: what each image is called."""
+
+    X: Any
+    y: Any
+    names: tuple[str, ...] | None = None
+
+
+class Measured(NamedTuple):
+    """A curve and, if a report was written, its files by name and the calibrations in it."""
+
+    curve: pd.DataFrame
+    files: dict[str, Path]
+    calibrations: dict[str, Calibration]
+
+
+def measure(out: Out, estimator: Any, cases: LabelledCases, options: ReportOptions, report: Path | None) -> Measured:
+    """Measure every metric against cost, and write a report if its folder is given."""
+    with fraction_progress(out, "Asking every row") as progress:
+        if report is None:
+            curve = estimator.curve(
+                cases.X, cases.y, costs=options.costs, bootstrap=options.bootstrap, progress=progress
+            )
+            return Measured(curve, {}, {})
+        from askwise.report.report import make_report
+
+        made = make_report(estimator, cases.X, cases.y, replace(options, names=cases.names), progress)
+        files = {path.name: path for path in made.write(report).values()}
+        return Measured(made.curve, files, made.calibrations.by_role)
+
+
+def calibrate(out: Out, estimator: Any, cases: LabelledCases, costs: dict[str, float] | None) -> dict[str, Calibration]:
+    """Compare the model's numbers with the answers, as a report does."""
+    from askwise.evaluation.calibration import calibration
+
+    with busy(out, "Comparing what it says with what is true"):
+        truth = estimator.check_target(cases.y)
+        return {"this": calibration(estimator.model_, estimator.encode(cases.X), truth, costs)}
+
+
+def areas(curve: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return the area under the cost curve of every metric, for every rule."""
+    from askwise.evaluation.areas import area_under_curve
+    from askwise.evaluation.metrics import METRICS
+
+    names = [m for task in METRICS.values() for m in task if m in curve]
+    return {str(rule): {m: area_under_curve(part, m) for m in names} for rule, part in curve.groupby("rule")}
+
+
+def curve_table(title: str, curve: pd.DataFrame, most: int = 6) -> Any:
+    """Return a table with a few points of every rule."""
+    import pandas as pd
+
+    table = pd.concat([show.sample_by_cost(part, most) for _, part in curve.groupby("rule")])
+    rules = zip(table["rule"], table["parameter"], strict=True)
+    written = [f"{rule}={show.format_number(parameter)}" for rule, parameter in rules]
+    return show.costs_table(title, table.assign(stop=written), by="stop")

@@ -1,0 +1,122 @@
+"""Options that several commands share: printing, the model, and how an estimator is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from askwise.core.errors import AskwiseError
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, as written by `askwise train`.")]
+OtherCosts = Annotated[
+    Path | None,
+    typer.Option("--costs", metavar="FILE", help="Other prices than in training: CSV (name,cost) or a JSON mapping."),
+]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same model on the same machine.")]
+Device = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu or cuda.")]
+HiddenNumber = Annotated[int | None, typer.Option(min=1, hidden=True)]
+
+
+def output_option(help: str, metavar: str = "FILE") -> Any:
+    """Return the option -o for the file that a command writes."""
+    return typer.Option("--output", "-o", metavar=metavar, help=help)
+
+
+@dataclass(frozen=True)
+class PrintOptions:
+    """Where and how much a command prints."""
+
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, and nothing else, on standard output.")
+    ] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False
+
+
+@dataclass(frozen=True)
+class LengthOptions:
+    """How wide the networks are and how long they are trained; None leaves the method's own default."""
+
+    hidden: Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the networks' hidden layers.")] = None
+    epochs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Passes over the rows; by default as many as help.")
+    ] = None
+    pretrain_epochs: HiddenNumber = None
+
+    def given(self) -> dict[str, int]:
+        """Return the settings that were given."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class HiddenLengthOptions(LengthOptions):
+    """The same for commands whose help does not list them."""
+
+    hidden: HiddenNumber = None
+    epochs: HiddenNumber = None
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """Which method is trained, and its own settings; None leaves the method's own default."""
+
+    name: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="How to choose questions: dime, or one of the methods it is compared with, as argmax-direct, eddi or "
+            "mrmr; docs/methods.md has them all, and those for images.",
+        ),
+    ] = "dime"
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="K",
+            help="Train for this budget alone: for methods that are published so (the fixed orders, cwcf, "
+            "opportunistic).",
+        ),
+    ] = None
+    class_weights: Annotated[
+        str | None, typer.Option(metavar="balanced", help="Weigh rare classes up while learning.")
+    ] = None
+    scaling: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="How estimates of information are kept in range: bounded by 0 and the prediction's entropy (classes "
+            "only, the default there), positive (the default for a number) or none. To compare.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """Everything about the training of one estimator."""
+
+    method: MethodOptions = field(default_factory=MethodOptions)
+    length: LengthOptions = field(default_factory=LengthOptions)
+    seed: Seed = 0
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Save each epoch here; run the same command again to go on after a stop."),
+    ] = None
+    device: Device = "auto"
+
+    def arguments(self, known: Collection[str], questions: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of an estimator.
+
+        known: the names of the estimator's parameters. questions: the arguments that say what can be asked.
+        """
+        method = {name: value for name, value in asdict(self.method).items() if name != "name"}
+        options = {**questions, **asdict(self.length), "checkpoint_dir": self.checkpoint, **method}
+        given = {name: value for name, value in options.items() if value is not None}
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            option = unknown[0].removesuffix("_dir").replace("_", "-")
+            why = ": one model serves every budget, as in askwise ask --stop budget=5" if option == "budget" else ""
+            raise AskwiseError(f"the method {self.method.name!r} has no --{option}; leave it out{why}")
+        return {"random_state": self.seed, "device": self.device} | given
