@@ -17,7 +17,7 @@ import torch
 
 from askwise import DimeImageClassifier, TimmBackbone
 from askwise.training.loop import Training
-from askwise.training.recording import fastest
+from askwise.training.recording import capture_if_possible
 from askwise.training.update import Plan, Update
 from benchmarks.shared.image_updates import policy_and_rows
 from benchmarks.shared.measuring import wait_for_gpu, wall_seconds
@@ -83,7 +83,7 @@ def ours(args: argparse.Namespace, device: torch.device, **how: Any) -> tuple[fl
     objective = method.joint(policy, Training(policy, rows, rows, seed=0), task, Plan(1, args.batch))
     update = Update(policy.train(), objective, Plan(1, len(rows)), 1000, lambda batch: batch, device)
     weight = torch.ones(len(rows), device=device)
-    learn = fastest(update, rows, weight)
+    learn = capture_if_possible(update, rows, weight)
     seconds, memory = timed(lambda: learn(rows, weight), args.repeats)
     return seconds / args.batches, memory
 

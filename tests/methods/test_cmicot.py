@@ -9,7 +9,7 @@ import torch
 
 from askwise import AskwiseError, Budget, CmicotClassifier
 from askwise.data.synthetic import DISTRIBUTIONS
-from askwise.methods.cmicot import best_in_company, bits_of
+from askwise.methods.cmicot import bits_of, cmicot_order
 from askwise.methods.cmicot_search import Bits, ExactScores, GreedyScores
 from askwise.methods.mrmr import least_redundant
 from known_sets import best_set, in_proportion, levels_and_space, strengths_and_copies
@@ -19,7 +19,7 @@ FAST = {"hidden": 16, "epochs": 3, "random_state": 0}
 
 def order_of(frame, y, helpers=1, opponents=2, pool="all", n_levels=3, **settings):
     levels, space = levels_and_space(frame, y, n_levels, **settings)
-    order = best_in_company(bits_of(levels, space), space, min(space.n_groups, 32), helpers, opponents, pool)
+    order = cmicot_order(bits_of(levels, space), space, min(space.n_groups, 32), helpers, opponents, pool)
     return [space.names[g] for g in order]
 
 

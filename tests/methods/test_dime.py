@@ -24,7 +24,7 @@ from askwise.networks.dropout import Dropout
 from askwise.networks.mlp import Mlp
 from askwise.training.episode import Episode
 from askwise.training.loop import Training
-from askwise.training.objectives import losses_as_used
+from askwise.training.objectives import eval_losses
 from askwise.training.schedule import dropout_for
 
 TASKS = {"classification": Classification((0, 1, 2)), "regression": Regression(5.0, 4.0)}
@@ -694,9 +694,9 @@ def test_targets_of_the_values_come_from_the_predictor_without_dropout():
     policy, rows = make_policy(task, dropout=0.9), make_rows(task, n=200)
     policy.train()
     mask = policy.mask(rows.available, rows.present)
-    found = losses_as_used(policy, task, rows.x, mask, rows.y)
+    found = eval_losses(policy, task, rows.x, mask, rows.y)
     assert policy.training
-    assert torch.equal(found, losses_as_used(policy, task, rows.x, mask, rows.y))
+    assert torch.equal(found, eval_losses(policy, task, rows.x, mask, rows.y))
     policy.eval()
     assert torch.equal(found, task.loss(policy(rows.x, mask).outputs, rows.y))
 

@@ -247,7 +247,7 @@ def test_a_file_from_before_widths_were_kept_is_as_wide_as_on_a_gpu(new_images, 
 
 
 def test_it_is_found_with_products_in_bfloat16_too(new_images, monkeypatch):
-    monkeypatch.setattr(update, "reduced_pays", lambda *_: True)
+    monkeypatch.setattr(update, "use_bfloat16", lambda *_: True)
     X, y = new_images
     model = DimeImageClassifier(**FAST_IMAGES, backbone="small-cnn").fit(*make_images())
     assert np.mean([order[0] == TELLING for order in model.acquire(X, stop=Budget(1)).order]) >= 0.95

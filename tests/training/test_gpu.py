@@ -16,13 +16,13 @@ from torch import nn
 from askwise import AskwiseWarning, DimeClassifier, Penalty, load
 from askwise.core.features import FeatureSpace
 from askwise.core.prices import Prices
-from askwise.core.rows import Rows, placed
+from askwise.core.rows import Rows, to_device_if_fits
 from askwise.core.tasks import Classification
 from askwise.methods.dime.objectives import JointObjective, ValueWarmUp
 from askwise.training.checkpoint import Checkpoint
 from askwise.training.loop import Training
-from askwise.training.objectives import LoseFreeColumns, MaskedPrediction
-from askwise.training.recording import Recording, _State, fastest
+from askwise.training.objectives import FreeColumnDropout, MaskedPrediction
+from askwise.training.recording import Recording, _State, capture_if_possible
 from askwise.training.update import Plan, Update
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -59,7 +59,7 @@ def make_policy():
 
 
 def make_update(policy, name):
-    prepare = LoseFreeColumns(SPACE, DEVICE)
+    prepare = FreeColumnDropout(SPACE, DEVICE)
     return Update(policy, OBJECTIVES[name](policy, TASK), Plan(1, BATCH_SIZE, 0.01), N_BATCHES, prepare, DEVICE)
 
 
@@ -110,7 +110,7 @@ def test_a_recorded_update_ends_in_the_weights_of_the_plain_one():
         plain, recorded, other = (make_update(copy.deepcopy(start), name) for _ in range(3))
         with warnings.catch_warnings():
             warnings.simplefilter("error", AskwiseWarning)
-            learn = fastest(recorded, *batches()[0])
+            learn = capture_if_possible(recorded, *batches()[0])
         assert isinstance(learn, Recording)
         for update, how, seed in ((plain, plain, 5), (recorded, learn, 5), (other, other, 6)):
             torch.manual_seed(seed)
@@ -130,7 +130,7 @@ def test_a_recorded_update_changes_every_weight():
     """A weight that was rounded for a product without gradients must not stay without one."""
     start = make_policy()
     update = make_update(copy.deepcopy(start), "joint")
-    learn = fastest(update, *batches()[0])
+    learn = capture_if_possible(update, *batches()[0])
     for rows, weight in batches()[:2]:
         learn(rows, weight)
     for (name, before), after in zip(start.named_parameters(), update.policy.parameters(), strict=True):
@@ -144,7 +144,7 @@ def test_trying_an_update_changes_nothing():
             for rows, weight in batches()[:n_before]:
                 update(rows, weight)
             before = everything(update)
-            fastest(update, *batches()[3])
+            capture_if_possible(update, *batches()[3])
             assert_put_back(update, before)
 
 
@@ -211,12 +211,12 @@ def assert_trains_step_by_step(kind):
     told = [w for w in told if issubclass(w.category, AskwiseWarning)]
     assert len(told) == 1
     assert "can't be recorded as a CUDA graph" in str(told[0].message)
-    with patch("askwise.training.stage.fastest", as_it_is):
+    with patch("askwise.training.stage.capture_if_possible", as_it_is):
         train(layers[1], Separating(layers[1]), rows, plan)
     assert apart(layers[0].parameters(), layers[1].parameters(), start.parameters()) < 1e-3
     # What comes after runs where it ran before, and can be recorded.
     assert torch.cuda.current_stream() == stream
-    assert isinstance(fastest(make_update(make_policy(), "joint"), *batches()[0]), Recording)
+    assert isinstance(capture_if_possible(make_update(make_policy(), "joint"), *batches()[0]), Recording)
 
 
 def test_a_module_that_looks_at_its_data_on_the_host_trains_step_by_step_with_one_warning():
@@ -243,11 +243,11 @@ def one_order():
 
 def test_rows_on_the_host_are_streamed_and_train_the_same_as_rows_on_the_gpu():
     """Seventeen batches an epoch, the last one padded; with draws on the GPU, which are the same too."""
-    for how in (fastest, as_it_is):
+    for how in (capture_if_possible, as_it_is):
         start, found = make_policy(), []
         for place in (DEVICE, torch.device("cpu")):
             policy = copy.deepcopy(start)
-            with one_order(), patch("askwise.training.stage.fastest", how):
+            with one_order(), patch("askwise.training.stage.capture_if_possible", how):
                 training = train(policy, MaskedPrediction(policy, TASK), make_rows(1050).to(place), Plan(3, 64, 0.01))
             found.append((list(policy.parameters()), [epoch["loss"] for epoch in training.history]))
         assert apart(found[0][0], found[1][0], start.parameters()) < 0.02
@@ -256,16 +256,16 @@ def test_rows_on_the_host_are_streamed_and_train_the_same_as_rows_on_the_gpu():
 
 def test_rows_stay_on_the_host_where_they_would_fill_the_gpu():
     rows = make_rows(100)
-    assert placed(rows, DEVICE).x.device == DEVICE
-    assert placed(rows, DEVICE, share=0.0).x.device.type == "cpu"
+    assert to_device_if_fits(rows, DEVICE).x.device == DEVICE
+    assert to_device_if_fits(rows, DEVICE, share=0.0).x.device.type == "cpu"
 
 
 def test_rows_that_are_sent_arrive_whole_and_keep_what_they_share():
     rows = make_rows(50)
     shared = Rows(rows.x, rows.present, rows.present, rows.y)
-    sent = shared.sent(DEVICE)
+    sent = shared.to_async(DEVICE)
     assert sent.available is sent.present
-    assert rows.sent(DEVICE).available is not rows.sent(DEVICE).present
+    assert rows.to_async(DEVICE).available is not rows.to_async(DEVICE).present
     for mine, theirs in zip(sent.parts, shared.parts, strict=True):
         assert mine.device == DEVICE
         assert torch.equal(mine.cpu(), theirs)

@@ -12,7 +12,7 @@ from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification
 from askwise.methods.dime.objectives import JointObjective
-from askwise.training.recording import Recording, fastest
+from askwise.training.recording import Recording, capture_if_possible
 from askwise.training.update import Plan, Update
 from askwise.training.variation import VARIATIONS, Varied
 from pictures import FAST_IMAGES, TELLING, make_images
@@ -53,7 +53,7 @@ def test_a_recorded_update_ends_near_the_plain_one(name):
     weight = torch.ones(64, device=DEVICE)
     with warnings.catch_warnings():
         warnings.simplefilter("error", AskwiseWarning)
-        learn = fastest(recorded, rows, weight)
+        learn = capture_if_possible(recorded, rows, weight)
     assert isinstance(learn, Recording)
     for how in (plain, learn):
         torch.manual_seed(5)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from askwise.training.modes import evaluating, frozen, set_training_mode, swapped, threads
+from askwise.training.modes import evaluating, frozen, set_training_mode, swapped_weights, threads
 
 
 def test_swapped_weights_come_back_also_after_an_error():
@@ -13,7 +13,7 @@ def test_swapped_weights_come_back_also_after_an_error():
     seen = []
 
     def fail():
-        with swapped([layer.weight], [other]):
+        with swapped_weights([layer.weight], [other]):
             seen.append(layer.weight.detach().clone())
             raise KeyError
 

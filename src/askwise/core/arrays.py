@@ -43,7 +43,7 @@ def both(flags: Any, others: Any) -> Any:
     return (flags.view(torch.uint8) & others.view(torch.uint8)).view(torch.bool)
 
 
-def among(values: Any, candidates: Any) -> Any:
+def mask_with_neg_inf(values: Any, candidates: Any) -> Any:
     """Values of the candidates, -inf elsewhere, whatever the values are there."""
     if not is_numpy(values) and values.device.type == "cpu":
         # The smaller of a value and +inf or -inf: half the time of torch.where. NaN is the smallest of all.

@@ -38,8 +38,8 @@ class Capabilities:
             known_count_hint=all(part.known_count_hint for part in parts),
             incremental=all(part.incremental for part in parts),
             numpy_form=all(part.numpy_form for part in parts),
-            exportable=self.exportable,
-            cheap_scores=self.cheap_scores,
+            exportable=all(part.exportable for part in parts),
+            cheap_scores=all(part.cheap_scores for part in parts),
         )
 
     def without_shortcuts(self) -> Capabilities:

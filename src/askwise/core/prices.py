@@ -71,4 +71,4 @@ class Prices:
 
     def nothing_spent(self, n_rows: int) -> Any:
         """Zeros (rows,) in the precision of the costs: money is added up as exactly as it is given."""
-        return self.costs.new_zeros(n_rows)
+        return namespace(self.costs).zeros_like(self.costs[:1]).repeat(n_rows)

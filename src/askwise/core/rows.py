@@ -37,25 +37,25 @@ class Rows:
     def __len__(self) -> int:
         return len(self.x)
 
-    def each(self, change: Callable[[Tensor], Tensor]) -> Rows:
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Rows:
         """Apply a function to every tensor; if availability is presence, one tensor stays both."""
         present = change(self.present)
         available = present if self.available is self.present else change(self.available)
         return Rows(change(self.x), present, available, None if self.y is None else change(self.y))
 
     def take(self, index: Tensor | slice) -> Rows:
-        return self.each(lambda part: part[index])
+        return self.map_tensors(lambda part: part[index])
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Rows:
         """Rows on a device; their numbers, not their truths and labels, in a precision."""
-        return self.each(lambda part: part.to(device, dtype if part.is_floating_point() else None))
+        return self.map_tensors(lambda part: part.to(device, dtype if part.is_floating_point() else None))
 
-    def sent(self, device: torch.device) -> Rows:
+    def to_async(self, device: torch.device) -> Rows:
         """Rows on their way to a device: the host does not wait for them."""
-        return self.each(lambda part: part.pin_memory().to(device, non_blocking=True))
+        return self.map_tensors(lambda part: part.pin_memory().to(device, non_blocking=True))
 
     def clone(self) -> Rows:
-        return self.each(torch.clone)
+        return self.map_tensors(torch.clone)
 
     def copy_(self, rows: Rows) -> None:
         """Copy the contents of rows of the same shape into these."""
@@ -86,7 +86,7 @@ class Rows:
         weight = (torch.arange(n_batches * size, device=device) < n).float()
         for start in range(0, n_batches * size, size):
             batch = self.take(padded[start : start + size])
-            yield batch if self.x.device == device else batch.sent(device), weight[start : start + size]
+            yield batch if self.x.device == device else batch.to_async(device), weight[start : start + size]
 
     def batches(self, size: int) -> Sequence[Rows]:
         return [self.take(slice(start, start + size)) for start in range(0, len(self), size)]
@@ -105,7 +105,7 @@ def even_batches(n_rows: int, batch_size: int) -> tuple[int, int]:
     return count, math.ceil(n_rows / count)
 
 
-def placed(rows: Rows, device: torch.device, share: float = 0.5) -> Rows:
+def to_device_if_fits(rows: Rows, device: torch.device, share: float = 0.5) -> Rows:
     """Rows on the device if they take at most a share of its free memory; else as they are, sent batch by batch."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)

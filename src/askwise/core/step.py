@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from askwise.core.arrays import among, at_least_zero, both, largest, like, namespace
+from askwise.core.arrays import at_least_zero, both, largest, like, mask_with_neg_inf, namespace
 from askwise.core.belief import Belief
 from askwise.core.errors import AskwiseError
 from askwise.core.prices import Prices
@@ -142,7 +142,7 @@ def choose(
 ) -> Step:
     """The step that chooses the best of the candidates (batch, groups)."""
     costs = prices.of(known)
-    values = among(value_per_cost(belief.scores, costs, is_information), candidates)
+    values = mask_with_neg_inf(value_per_cost(belief.scores, costs, is_information), candidates)
     best, choice = largest(values)
     if not prices.are_equal:
         choice = namespace(known).where(values == best[:, None], like(costs, values), math.inf).argmin(1)

@@ -98,7 +98,7 @@ class _Stops:
         self.at, self.why = self.all_at, self.all_why
         self.names: list[list[str]] = []
 
-    def judge(self, step: Step, t: int) -> Tensor:
+    def note_stops(self, step: Step, t: int) -> Tensor:
         """Note which rules stop which rows at step t; returns which rows go on, (rows here,)."""
         found = [reasons(rule, step) for rule in self.rules]
         self.names = [names for _, names in found]
@@ -128,7 +128,7 @@ def _roll(path: Walk, rules: Sequence[StoppingRule | None]) -> Trace:
     record, stops = _Recorder(n_rows, path.rows.x.device), _Stops(rules, path.rows)
     for t in range(n_groups + 1):
         step = path.step()
-        going = stops.judge(step, t)
+        going = stops.note_stops(step, t)
         record.add(step)
         n_going = int(going.sum())
         if not n_going:

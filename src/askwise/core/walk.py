@@ -98,13 +98,13 @@ class Walk:
             belief = Belief(belief.outputs, belief.outputs.new_zeros(()).expand(self.known.shape))
         is_information = self.policy.is_information
         step = choose(belief, self.known, open_, candidates, self.spent, self.prices, is_information)
-        return step if self.exact is None else self._settled(self.exact, step)
+        return step if self.exact is None else self._recompute_near_ties(self.exact, step)
 
     def _anything_allowed(self, candidates: Tensor) -> bool:
         """Whether any row may ask anything; if no budget allows it, scores need not be computed."""
         return not hasattr(self.rule, "allows") or bool(any_in_row(candidates).any())
 
-    def _settled(self, exact: Policy, step: Step) -> Step:
+    def _recompute_near_ties(self, exact: Policy, step: Step) -> Step:
         """The same step, computed by the exact policy where values are nearly equal, or nearly at a threshold."""
         second = step.values.scatter(1, step.choice[:, None], -math.inf).amax(1)
         error = self.policy.capabilities.float32_error

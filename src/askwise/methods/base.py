@@ -20,7 +20,7 @@ from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
-from askwise.core.rows import placed
+from askwise.core.rows import to_device_if_fits
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import check_rule
 from askwise.core.tasks import Classification, Regression, Task
@@ -35,7 +35,7 @@ from askwise.model.model import Model
 from askwise.model.session_model import Costs
 from askwise.training.checkpoint import Checkpoint
 from askwise.training.devices import pick_device
-from askwise.training.draws import own_draws
+from askwise.training.draws import seeded_rng
 from askwise.training.loop import Progress, Training
 from askwise.training.modes import threads
 
@@ -69,7 +69,7 @@ class Method(TrainedEstimator):
         """What is predicted, read from the target."""
         raise NotImplementedError
 
-    def place_of_use(self, device: torch.device) -> str:
+    def inference_device(self, device: torch.device) -> str:
         """Where a trained model runs, on a machine that trains on this device; a loaded one too."""
         del device
         return "cpu"
@@ -121,18 +121,18 @@ class Method(TrainedEstimator):
         """Build a policy, train it on its device, and compute its frontier on the validation rows."""
         device = pick_device(self.device)
         on_device = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
-        with on_device, threads(self.cpu_threads if device.type == "cpu" else None), own_draws(device, data.seed):
+        with on_device, threads(self.cpu_threads if device.type == "cpu" else None), seeded_rng(device, data.seed):
             policy = self.build(data.schema.space, data.task)
             if self.stop is not None:
                 check_rule(self.stop, data.task, policy)
             checkpoint = self._checkpoint(policy, data)
             policy.to(device)
-            train, val = placed(data.train, device), data.val.to(device)
+            train, val = to_device_if_fits(data.train, device), data.val.to(device)
             training = Training(policy, train, val, data.seed, checkpoint, progress)
             self.train(policy, training, data.task)
             model = Model(data.schema, data.task, policy.to("cpu").eval(), device=str(device))
             frontier.keep_frontier(model, data.val, data.val_answers)
-        return replace(model, device=self.place_of_use(device)), training
+        return replace(model, device=self.inference_device(device)), training
 
     def _checkpoint(self, policy: Policy, data: Prepared) -> Checkpoint | None:
         if self.checkpoint_dir is None:

@@ -79,7 +79,7 @@ class CmicotClassifier(ClassifierMethod, TableMethod, StaticMethod):
         space = policy.space
         n_levels = min(self.levels, max(2, MOST_BITS // space.n_columns + 1))
         bits = bits_of(levels_of(training.train.in_memory(), space, task, n_levels), space)
-        return best_in_company(bits, space, self.steps(space), self.helpers, self.opponents, self.pool)
+        return cmicot_order(bits, space, self.steps(space), self.helpers, self.opponents, self.pool)
 
 
 def bits_of(levels: Levels, space: FeatureSpace) -> Bits:
@@ -103,7 +103,7 @@ def bits_of(levels: Levels, space: FeatureSpace) -> Bits:
     return Bits(stacked(values).float(), stacked(present), torch.tensor(group, dtype=torch.int64), answer)
 
 
-def best_in_company(
+def cmicot_order(
     bits: Bits, space: FeatureSpace, steps: int, helpers: int, opponents: int, pool: str = "all"
 ) -> Tensor:
     """The groups in the order of CMICOT (groups,); after so many steps, the rest by their scores then."""

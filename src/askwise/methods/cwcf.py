@@ -91,25 +91,27 @@ class CwcfObjective(QLearning):
 
     batches_remembered = 3
 
-    def loss(self, rows: Rows, weight: Tensor, states: States, ours: Belief, used: Belief, theirs: Belief) -> Tensor:
+    def loss(
+        self, rows: Rows, weight: Tensor, states: States, online: Belief, online_eval: Belief, target: Belief
+    ) -> Tensor:
         assert rows.y is not None
         assert isinstance(self.policy, CwcfPolicy)
         state_weight, step_weight = self.state_and_step_weights(rows, weight * self.policy.weights[rows.y], states)
-        of_class = class_errors(ours.outputs, rows.y.expand(ours.outputs.shape[:2]))
+        of_class = class_errors(online.outputs, rows.y.expand(online.outputs.shape[:2]))
         classes = weighted_mean(of_class, state_weight)
 
-        goal = self._goal(states, used, theirs)
-        value = ours.scores[: self.n_steps].gather(2, states.choice[..., None])[..., 0]
+        goal = self._goal(states, online_eval, target)
+        value = online.scores[: self.n_steps].gather(2, states.choice[..., None])[..., 0]
         groups = weighted_mean((value - goal).square(), step_weight)
         return classes + GROUP_WEIGHT * groups
 
-    def _goal(self, states: States, used: Belief, theirs: Belief) -> Tensor:
-        """What each step was worth, (steps, batch): chosen by the policy as it is used, valued by its slow copy."""
+    def _goal(self, states: States, online_eval: Belief, target: Belief) -> Tensor:
+        """The worth of each step, (steps, batch): chosen by the policy in evaluation mode, valued by its slow copy."""
         n_states = self.n_steps + 1
-        named = used.outputs[:n_states].argmax(2, keepdim=True)
-        naming = theirs.outputs[:n_states].gather(2, named)[..., 0]
-        best = greedy(states, used.scores[:n_states])
-        asking = theirs.scores[:n_states].gather(2, best[..., None])[..., 0]
+        named = online_eval.outputs[:n_states].argmax(2, keepdim=True)
+        naming = target.outputs[:n_states].gather(2, named)[..., 0]
+        best = greedy(states, online_eval.scores[:n_states])
+        asking = target.scores[:n_states].gather(2, best[..., None])[..., 0]
         worth = torch.where(states.can_ask, asking, naming)
         followed = states.asked & (states.choice == best[:-1])
         in_vain = torch.zeros_like(naming[:-1])

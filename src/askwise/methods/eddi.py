@@ -57,7 +57,7 @@ class EddiNetworks(Networks):
         return [self.predictor]
 
 
-class Alike(nn.Module):
+class PaddedGroups(nn.Module):
     """Groups of about as many entries: their numbers (groups,), and their entries (groups, most), padded."""
 
     groups: Tensor
@@ -82,7 +82,7 @@ class Alike(nn.Module):
                 entries[group].append(entry)
         kinds = sorted({len(e).bit_length() for e in entries})
         return nn.ModuleList(
-            Alike([g for g, e in enumerate(entries) if len(e).bit_length() == kind], entries) for kind in kinds
+            PaddedGroups([g for g, e in enumerate(entries) if len(e).bit_length() == kind], entries) for kind in kinds
         )
 
 
@@ -104,7 +104,7 @@ class EddiPolicy(PairPolicy):
         group = torch.tensor(space.group_of_column)
         in_group = (group == torch.arange(space.n_groups)[:, None]).float()
         self.register_buffer("in_group", in_group, persistent=False)
-        self.alike = Alike.all_of(space)
+        self.alike = PaddedGroups.all_of(space)
 
     @property
     def _parts(self) -> tuple[Mlp, PartialVae]:
@@ -144,7 +144,7 @@ class EddiPolicy(PairPolicy):
         values = model.imagine(x, mask, self.noise)
         scores = torch.zeros_like(open_, dtype=x.dtype)
         for alike in self.alike:
-            assert isinstance(alike, Alike)
+            assert isinstance(alike, PaddedGroups)
             # What is held: a hidden layer of each sample, and the weights of each entry.
             size = max(1, self._at_once(x) // (max(len(self.noise), alike.index.shape[1]) * weight.shape[1]))
             pairs = open_[:, alike.groups].nonzero()

@@ -19,7 +19,7 @@ from askwise.networks.own_backbones import CNN_WIDTHS
 from askwise.networks.pair_policy import PairPolicy
 from askwise.networks.timm_backbone import TimmBackbone
 from askwise.training.devices import pick_device
-from askwise.training.draws import own_draws
+from askwise.training.draws import seeded_rng
 
 
 def load(path: str | Path, device: str = "auto", **modules: nn.Module) -> Any:
@@ -47,7 +47,7 @@ def _estimator(
     settings = _settings(path, contents.header["estimator"]["settings"], modules)
     estimator = known[name](**settings)
     parts = contents.model_parts()
-    with own_draws("cpu", seed=0):
+    with seeded_rng("cpu", seed=0):
         policy = estimator.build(parts["schema"].space, parts["task"])
     _put_weights(policy, contents, modules)
     if isinstance(policy, PairPolicy):
@@ -57,7 +57,7 @@ def _estimator(
     estimator.n_features_in_ = schema.n_features
     if schema.named:
         estimator.feature_names_in_ = np.array(schema.column_names, dtype=object)
-    place = estimator.place_of_use(device)
+    place = estimator.inference_device(device)
     estimator.set_model(Model(policy=policy.eval(), fingerprint=contents.fingerprint, device=place, **parts))
     return estimator
 

@@ -16,7 +16,7 @@ from askwise.methods.checks import check_number, check_whole_or_none
 from askwise.networks.pair import Networks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.training.loop import Training
-from askwise.training.objectives import LoseFreeColumns
+from askwise.training.objectives import FreeColumnDropout
 from askwise.training.schedule import batch_size_for, epochs_for, patience_for
 from askwise.training.temperature import States, fit_temperature, greedy_states
 from askwise.training.update import Plan
@@ -60,7 +60,7 @@ class NeuralMethod(Method):
 
     def before_training(self, policy: Policy, training: Training) -> None:
         """Called once before the first stage: here it hides free columns in some of the rows."""
-        training.prepare = LoseFreeColumns(policy.space, training.device)
+        training.prepare = FreeColumnDropout(policy.space, training.device)
 
     def plan(self, training: Training, updates: int, epochs: int | None = None) -> Plan:
         """A stage of about so many updates, or of so many epochs where they are given."""

@@ -42,20 +42,22 @@ class OpportunisticObjective(QLearning):
     batches_remembered = 8
     discount = DISCOUNT
 
-    def loss(self, rows: Rows, weight: Tensor, states: States, ours: Belief, used: Belief, theirs: Belief) -> Tensor:
+    def loss(
+        self, rows: Rows, weight: Tensor, states: States, online: Belief, online_eval: Belief, target: Belief
+    ) -> Tensor:
         assert rows.y is not None
-        shape, n_states = ours.outputs.shape[:2], self.n_steps + 1
-        surprise = self.task.training_loss(ours.outputs.flatten(0, 1), rows.y.repeat(shape[0])).view(shape)
+        shape, n_states = online.outputs.shape[:2], self.n_steps + 1
+        surprise = self.task.training_loss(online.outputs.flatten(0, 1), rows.y.repeat(shape[0])).view(shape)
         state_weight, step_weight = self.state_and_step_weights(rows, weight, states)
         predictor = weighted_mean(surprise, state_weight)
 
-        probability = used.outputs[:n_states].softmax(2)
+        probability = online_eval.outputs[:n_states].softmax(2)
         change = (probability[1:] - probability[:-1]).abs().sum(2)
         reward = change * (self.prices.mean() / states.price).to(change.dtype)
-        best = greedy(states, used.scores[:n_states])
-        asking = nn.functional.softplus(theirs.scores[:n_states].gather(2, best[..., None])[..., 0])
+        best = greedy(states, online_eval.scores[:n_states])
+        asking = nn.functional.softplus(target.scores[:n_states].gather(2, best[..., None])[..., 0])
         goal = targets(reward, torch.full_like(reward, self.discount), asking * states.can_ask)
-        raw = ours.scores[: self.n_steps].gather(2, states.choice[..., None])[..., 0]
+        raw = online.scores[: self.n_steps].gather(2, states.choice[..., None])[..., 0]
         value = weighted_mean((nn.functional.softplus(raw) - goal).square(), step_weight)
         return predictor + value
 

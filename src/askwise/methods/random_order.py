@@ -11,7 +11,7 @@ from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.static import OrderPolicy, StaticMethod
 from askwise.methods.table import TableMethod
-from askwise.training.draws import own_draws
+from askwise.training.draws import seeded_rng
 from askwise.training.loop import Training
 
 
@@ -21,7 +21,7 @@ class RandomOrder(StaticMethod):
 
     def order(self, policy: OrderPolicy, training: Training, task: Task) -> Tensor:
         del task
-        with own_draws("cpu", training.seed):
+        with seeded_rng("cpu", training.seed):
             return torch.randperm(policy.space.n_groups)
 
 

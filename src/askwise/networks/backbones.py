@@ -82,16 +82,16 @@ class TokenBackbone(Backbone):
     def _places(self, tokens: Tensor) -> Tensor:
         return tokens[:, self.n_prefix :]
 
-    def of_some(self, images: Tensor, kept: Tensor, there: Tensor) -> tuple[Tensor, Tensor]:
-        """Run on some places only: tokens (batch, prefix + kept, width) and which of them exist.
+    def forward_tokens(self, images: Tensor, index: Tensor, exists: Tensor) -> tuple[Tensor, Tensor]:
+        """Run on some places only: tokens (batch, prefix + places, width) and which of them exist.
 
-        kept (batch, kept): the places. there (batch, kept): False for padding.
+        index (batch, places): the places. exists (batch, places): False for padding.
         """
         network: Any = self.network
         tokens = network._pos_embed(network.patch_embed(images))
-        place = kept[..., None].expand(-1, -1, tokens.shape[2])
+        place = index[..., None].expand(-1, -1, tokens.shape[2])
         tokens = torch.cat([tokens[:, : self.n_prefix], self._places(tokens).gather(1, place)], 1)
-        exists = torch.cat([there.new_ones(there.shape[0], self.n_prefix), there], 1)
+        exists = torch.cat([exists.new_ones(len(exists), self.n_prefix), exists], 1)
         tokens = network.norm_pre(tokens)
         for block in network.blocks:
             tokens = block(tokens, attn_mask=exists[:, None, None, :])

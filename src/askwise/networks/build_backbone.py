@@ -95,7 +95,7 @@ def _can_drop(backbone: TokenBackbone, features: Tensor, images: Tensor) -> bool
     n = backbone.grid[0] * backbone.grid[1]
     all_places = torch.arange(n).expand(len(images), n)
     try:
-        tokens, _ = backbone.of_some(images, all_places, torch.ones_like(all_places, dtype=torch.bool))
+        tokens, _ = backbone.forward_tokens(images, all_places, torch.ones_like(all_places, dtype=torch.bool))
     # Whatever goes wrong in somebody else's network: it can't.
     except Exception:
         return False

@@ -23,7 +23,7 @@ IMAGE = Capabilities(masks_inputs=True, noise_in_walks=False, float32_error=20.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class TrunkOutput:
     """What a trunk makes of what is known: a summary (batch, width) and, of a sketch, that of its prior."""
 
     summary: Tensor
@@ -31,14 +31,14 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class SeenMap(Seen):
+class SeenMap(TrunkOutput):
     """And a map (batch, channels, rows, columns) of the whole image."""
 
     map: Tensor
 
 
 @dataclass(frozen=True)
-class SeenTokens(Seen):
+class TokenTrunkOutput(TrunkOutput):
     """And tokens (batch, length, width) of the known patches, and which of them exist (batch, length)."""
 
     tokens: Tensor
@@ -70,7 +70,7 @@ class Trunk(nn.Module):
         """This trunk with both heads."""
         return ImageNetworks(self, predictor_head, value_head)
 
-    def forward(self, x: Tensor, mask: Tensor, prior: Tensor | None = None) -> Seen:
+    def forward(self, x: Tensor, mask: Tensor, prior: Tensor | None = None) -> TrunkOutput:
         found = self.backbone(self.pixels.photo(x, mask))
         return SeenMap(found.summary, self.prior_output(x, mask) if prior is None else prior, found.map)
 
@@ -94,19 +94,19 @@ class DroppingTrunk(Trunk):
     def networks(self, predictor_head: PredictorHead, value_head: nn.Module) -> ImageNetworks:
         return DroppingNetworks(self, predictor_head, value_head)
 
-    def forward(self, x: Tensor, mask: Tensor, prior: Tensor | None = None, most: int | None = None) -> Seen:
+    def forward(self, x: Tensor, mask: Tensor, prior: Tensor | None = None, most: int | None = None) -> TrunkOutput:
         n_patches = self.pixels.layout.n_patches
         known = mask[:, :n_patches].bool()
         if most is None:
             most = n_patches if x.is_cuda or torch.compiler.is_compiling() else int(known.sum(1).max())
         if most >= n_patches:
-            kept, there = torch.arange(n_patches, device=x.device).expand(x.shape[0], -1), known
+            index, exists = torch.arange(n_patches, device=x.device).expand(x.shape[0], -1), known
         else:
             order = known.to(torch.uint8).sort(dim=1, descending=True, stable=True)
-            kept, there = order.indices[:, :most], order.values[:, :most].bool()
-        tokens, exists = self.backbone.of_some(self.pixels.photo(x, mask), kept, there)
+            index, exists = order.indices[:, :most], order.values[:, :most].bool()
+        tokens, exists = self.backbone.forward_tokens(self.pixels.photo(x, mask), index, exists)
         prior = self.prior_output(x, mask) if prior is None else prior
-        return SeenTokens(self.backbone.summary(tokens), prior, tokens, exists)
+        return TokenTrunkOutput(self.backbone.summary(tokens), prior, tokens, exists)
 
 
 class PredictorHead(nn.Module):
@@ -120,7 +120,7 @@ class PredictorHead(nn.Module):
         if stop_gradient:
             nn.init.zeros_(self.linear.weight[:, trunk.backbone.width :])
 
-    def forward(self, seen: Seen) -> Tensor:
+    def forward(self, seen: TrunkOutput) -> Tensor:
         if seen.prior is None:
             return self.linear(seen.summary)
         prior = seen.prior.detach() if self.stop_gradient else seen.prior
@@ -177,7 +177,7 @@ class QueryValues(nn.Module):
         self.linear = nn.Linear(width + (trunk.prior_width if reads_prior else 0), 1)
         nn.init.constant_(self.linear.bias, first_value)
 
-    def forward(self, seen: SeenTokens) -> Tensor:
+    def forward(self, seen: TokenTrunkOutput) -> Tensor:
         asking = self.queries.expand(seen.tokens.shape[0], -1, -1)
         found = asking + self.attn(self.norm1(asking), seen.tokens, seen.exists[:, None, None, :])
         found = found + self.mlp(self.norm2(found))
@@ -216,7 +216,7 @@ class Summary(nn.Module):
         return self.trunk.capabilities
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        seen: Seen = self.trunk(x, mask)
+        seen: TrunkOutput = self.trunk(x, mask)
         return seen.summary if seen.prior is None else torch.cat([seen.summary, seen.prior], 1)
 
 
@@ -254,7 +254,7 @@ class ImageNetworks(TwoHeads):
     ) -> tuple[Tensor, Tensor | None]:
         return self.heads(self.trunk(x, mask, prior), scores)
 
-    def heads(self, seen: Seen, scores: bool) -> tuple[Tensor, Tensor | None]:
+    def heads(self, seen: TrunkOutput, scores: bool) -> tuple[Tensor, Tensor | None]:
         """What both heads make of what was seen."""
         return self.predictor_head(seen), self.value_head(seen) if scores else None
 

@@ -62,7 +62,7 @@ class RowNetworks:
         self.weight = np.ascontiguousarray(np.concatenate([chain[0].weight for chain in chains]).T / self.grid)
         self.bias = np.concatenate([chain[0].bias for chain in chains])
 
-    def share(self, index: Array, inputs: Array) -> Array | int:
+    def contribution(self, index: Array, inputs: Array) -> Array | int:
         """What the inputs at these positions add to the first layers, in whole multiples of the grid."""
         index = index[inputs[index] != 0]
         if not len(index):
@@ -103,7 +103,7 @@ class MlpRow:
     def belief(self, x: Array, mask: Array) -> Belief:
         inputs = np.concatenate([x, mask], axis=1, dtype=np.float64)[0]
         changed = np.flatnonzero(inputs != self.inputs)
-        self.total += self.networks.share(changed, inputs)
-        self.total -= self.networks.share(changed, self.inputs)
+        self.total += self.networks.contribution(changed, inputs)
+        self.total -= self.networks.contribution(changed, self.inputs)
         self.inputs = inputs
         return self.networks.belief(self.total)

@@ -104,10 +104,10 @@ class PairPolicy(Policy):
 
     def _belief(self, outputs: Tensor, raw: Tensor | None) -> Belief:
         outputs = at_least_float32(outputs)
-        used = outputs * self.unit.sqrt() if self.is_regression else outputs / self.temperature
+        scaled = outputs * self.unit.sqrt() if self.is_regression else outputs / self.temperature
         if raw is None:
-            return Belief(used, None)
-        return Belief(used, self._scale(at_least_float32(raw), used if self.tempered_scores else outputs))
+            return Belief(scaled, None)
+        return Belief(scaled, self._scale(at_least_float32(raw), scaled if self.tempered_scores else outputs))
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         # Models saved before there was a temperature have none.

@@ -63,7 +63,8 @@ class Session:
         self._costs = self.model.costs(costs)
         self._rule = self.model.rule(stop, self._costs)
         self._in_tensors = not takes_arrays(self._rule)
-        self._prices = self._prices_for_rule()
+        self._prices = Prices.array(self._costs)
+        self._rule_prices = self._prices_for_rule()
         self._beliefs = self.model.one_row()
         self._events: list[Event] = []
         self._given = {name: self._free(name).parse(value) for name, value in (known or {}).items()}
@@ -86,7 +87,7 @@ class Session:
         """The session in which all this was said, in any order; answers are keyed by column or group."""
         session = cls(model, stop, costs)
         # In an order of their own, so that what is wrong is told alike in whichever order it was given.
-        heard = {name: session._heard(name, answers[name]) for name in sorted(answers, key=str)}
+        heard = {name: session._parse_event(name, answers[name]) for name in sorted(answers, key=str)}
         _check_once(heard)
         for name in answers:
             session.hear(heard[name])
@@ -103,14 +104,14 @@ class Session:
         name = self.model.schema.space.names[group]
         score = float(step.belief.scores[0, group])
         columns = self.model.schema.columns_of(name)
-        return Question(name, columns, self._costs[group], score, float(step.best[0]))
+        return Question(name, columns, _of_group(step.costs, group), score, float(step.best[0]))
 
     def tell(self, name: str, value: Any) -> None:
         """Answer a group, a column of one, or a free column; None means that it can't be had.
 
         A group of several columns takes a mapping of column to value.
         """
-        self.hear(self._heard(name, value))
+        self.hear(self._parse_event(name, value))
 
     def decline(self, name: str, why: str | None = None) -> None:
         """A group that can't be had: it is not asked again and costs nothing. `failures` keeps why, where given."""
@@ -203,7 +204,8 @@ class Session:
         values = value_per_cost(step.belief.scores, step.costs, self.model.is_information)[0].tolist()
         names = self.model.schema.space.names
         open_ = step.open[0].tolist()
-        found = [Candidate(names[g], scores[g], self._costs[g], values[g]) for g in range(len(names)) if open_[g]]
+        costs = [_of_group(step.costs, g) for g in range(len(names))]
+        found = [Candidate(names[g], scores[g], costs[g], values[g]) for g in range(len(names)) if open_[g]]
         return sorted(found, key=lambda c: (-c.value_per_cost, c.cost))
 
     @property
@@ -234,13 +236,13 @@ class Session:
             parts = [torch.from_numpy(np.array(part)).to(self.model.device) for part in parts]
         outputs, scores, known, available, spent = parts
         belief, is_information = Belief(outputs, scores), self.model.is_information
-        return propose(belief, known, available, spent, self._prices, self._rule, is_information)
+        return propose(belief, known, available, spent, self._rule_prices, self._rule, is_information)
 
     def _prices_for_rule(self) -> Prices:
         """Costs as the rule takes them: numpy arrays, or tensors for rules of a user's own."""
         if self._in_tensors:
             return Prices.tensor(self._costs, device=self.model.device)
-        return Prices.array(self._costs)
+        return self._prices
 
     def _free(self, name: str) -> Column:
         schema = self.model.schema
@@ -250,15 +252,15 @@ class Session:
             raise AskwiseError(f"{name!r} is not free: give its value with tell(), which counts its cost")
         raise unknown_name("free column in known:", name, schema.free)
 
-    def _heard(self, name: str, value: Any) -> Event:
+    def _parse_event(self, name: str, value: Any) -> Event:
         """What a telling means: which group, and which columns have which values."""
         try:
-            return self._meant(name, value)
+            return self._event_of(name, value)
         except AskwiseError as error:
             error.about = name
             raise
 
-    def _meant(self, name: str, value: Any) -> Event:
+    def _event_of(self, name: str, value: Any) -> Event:
         schema = self.model.schema
         group = schema.group_of(name)
         value = None if is_missing(value) else value
@@ -327,9 +329,15 @@ class Session:
 
     def _settle(self, group: str, known: bool) -> None:
         self._groups[group] = known
-        self._row.settle(group, known)
         if known:
-            self._paid.append(self._costs[self.model.schema.space.position[group]])
+            price = _of_group(self._prices.of(self._row.known), self.model.schema.space.position[group])
+            self._paid.append(price)
+        self._row.settle(group, known)
+
+
+def _of_group(costs: Any, group: int) -> float:
+    """The cost of one group, from the costs (groups,) or (1, groups) of a session's row."""
+    return float(costs[group] if costs.ndim == 1 else costs[0, group])
 
 
 def _check_once(heard: Mapping[str, Event]) -> None:

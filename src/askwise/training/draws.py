@@ -9,7 +9,7 @@ import torch
 
 
 @contextmanager
-def own_draws(device: torch.device | str, seed: int) -> Iterator[None]:
+def seeded_rng(device: torch.device | str, seed: int) -> Iterator[None]:
     """Draw from a seed inside the block; outside it, torch's random numbers go on as if nothing had happened."""
     place = torch.device(device)
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):

@@ -11,7 +11,7 @@ from torch import nn
 from askwise.core.rows import Rows, RowSource
 from askwise.core.tensors import keep_memory
 from askwise.training.checkpoint import Checkpoint
-from askwise.training.draws import own_draws
+from askwise.training.draws import seeded_rng
 from askwise.training.stage import Progress, Stage
 from askwise.training.update import Objective, Plan
 
@@ -50,7 +50,7 @@ class Training:
         if saved is not None and saved.stage > index:
             return
         keep_memory()
-        with own_draws(self.device, self.seed):
+        with seeded_rng(self.device, self.seed):
             stage = Stage(self, name, index, objective, plan)
             if saved is not None and saved.stage == index:
                 stage.resume(saved)

@@ -12,7 +12,7 @@ from askwise.training.update import batch_norms
 
 
 @contextmanager
-def swapped(tensors: list[Tensor], others: list[Tensor]) -> Iterator[None]:
+def swapped_weights(tensors: list[Tensor], others: list[Tensor]) -> Iterator[None]:
     """Run with the values of other tensors in place of these."""
     own = [tensor.clone() for tensor in tensors]
     with torch.no_grad():

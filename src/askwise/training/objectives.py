@@ -11,20 +11,20 @@ from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.rows import Rows
 from askwise.core.tasks import Task
-from askwise.training.draws import own_draws
+from askwise.training.draws import seeded_rng
 from askwise.training.known_sets import random_known
 from askwise.training.modes import evaluating
 from askwise.training.update import without_gradients
 from askwise.training.weights import WeightedObjective, weighted_mean
 
 
-def losses_as_used(policy: Policy, task: Task, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:
+def eval_losses(policy: Policy, task: Task, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:
     """Losses of the predictor as it will be used, without dropout: its noise hides what an answer is worth."""
     with without_gradients(), evaluating(policy):
         return task.loss(policy(x, mask, scores=False).outputs, y)
 
 
-class LoseFreeColumns:
+class FreeColumnDropout:
     """Hide each free column in a tenth of the rows, as if it were missing in the table.
 
     Whoever uses the model may not know a free column; a network that never saw that would answer nonsense. Columns
@@ -60,7 +60,7 @@ class RandomDraws(WeightedObjective):
 
     def validate(self, rows: Rows) -> Tensor:
         found, weights = [], []
-        with own_draws(rows.x.device, seed=0):
+        with seeded_rng(rows.x.device, seed=0):
             for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
                 ones = torch.ones(len(batch), device=rows.x.device)
                 for _ in range(self.validation_draws):
@@ -97,7 +97,7 @@ class MaskedPrediction(WeightedObjective):
 
     def validate(self, rows: Rows) -> Tensor:
         total, weights = (torch.zeros((), device=rows.x.device) for _ in range(2))
-        with own_draws(rows.x.device, seed=0):
+        with seeded_rng(rows.x.device, seed=0):
             for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
                 assert batch.y is not None
                 ones = torch.ones(len(batch), device=rows.x.device)

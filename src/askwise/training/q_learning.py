@@ -69,18 +69,19 @@ class States(NamedTuple):
 
     @staticmethod
     def of(rows: Rows, asked_at: Tensor, prices: Prices, n_steps: int, rule: Budget | None) -> States:
-        costs = prices.costs
         time = torch.arange(n_steps + 1, device=asked_at.device, dtype=asked_at.dtype)[:, None, None]
         known = asked_at < time
         now = asked_at == time[:-1]
         asked = any_in_row(now.flatten(0, 1)).view(n_steps, -1)
         choice = now.view(torch.uint8).argmax(2)
-        spent = (known * costs).sum(2)
+        price = prices.of_choice(known[:-1].flatten(0, 1), choice.flatten()).expand(choice.numel()).view(choice.shape)
+        paid = price * asked
+        spent = torch.cat([torch.zeros_like(paid[:1]), paid.cumsum(0)])
         allowed = rows.available & ~known & (time < n_steps)
         if rule is not None:
-            allowed = allowed & rule.allows(spent.flatten(), costs).view(n_steps + 1, len(asked_at), -1)
+            allowed = allowed & rule.allows(spent.flatten(), prices.of(known.flatten(0, 1))).view(*spent.shape, -1)
         counts = torch.cat([torch.ones_like(asked[:1]), asked])
-        return States(known, allowed, choice, asked, spent, costs[choice], counts, random_known(rows.available))
+        return States(known, allowed, choice, asked, spent, price, counts, random_known(rows.available))
 
     @property
     def can_ask(self) -> Tensor:
@@ -164,17 +165,22 @@ class QLearning(WeightedObjective, nn.Module):
         x, networks = rows.x.repeat(len(known), 1), self.policy.networks
         # Dropout comes after the first layers, which most of the work is in: they are run once for both.
         first = networks.first(self.policy.hide(x, mask), mask)
-        ours = Belief(*networks.onward(first))
+        online = Belief(*networks.onward(first))
         with without_gradients(), evaluating(self.policy):
-            used = Belief(*networks.onward(first.detach()))
-            theirs = self.target(x, mask)
-        each = (Belief(*(p.float().unflatten(0, known.shape[:2]) for p in belief)) for belief in (ours, used, theirs))
+            online_eval = Belief(*networks.onward(first.detach()))
+            target = self.target(x, mask)
+        each = (
+            Belief(*(p.float().unflatten(0, known.shape[:2]) for p in belief))
+            for belief in (online, online_eval, target)
+        )
         return self.loss(rows, weight, states, *each)
 
-    def loss(self, rows: Rows, weight: Tensor, states: States, ours: Belief, used: Belief, theirs: Belief) -> Tensor:
+    def loss(
+        self, rows: Rows, weight: Tensor, states: States, online: Belief, online_eval: Belief, target: Belief
+    ) -> Tensor:
         """The loss of outputs and raw scores (steps + 2, batch, ...) of all states, and then of the random set.
 
-        ours: to learn from; used: without dropout and gradient; theirs: of the slow copy.
+        online: to learn from; online_eval: without dropout and gradient; target: of the slow copy.
         """
         raise NotImplementedError
 

@@ -16,7 +16,7 @@ from askwise.training.update import Update
 Learn = Callable[[Rows, Tensor], None]
 
 
-def fastest(update: Update, rows: Rows, weight: Tensor) -> Learn:
+def capture_if_possible(update: Update, rows: Rows, weight: Tensor) -> Learn:
     """The update as it runs fastest on batches like this one: replayed on a GPU where it can be, else as it is."""
     if update.device.type != "cuda":
         return update

@@ -15,8 +15,8 @@ from askwise.core.errors import AskwiseError
 from askwise.core.rows import Rows, RowSource, even_batches
 from askwise.training.checkpoint import Checkpoint, Saved
 from askwise.training.draws import hash_seed
-from askwise.training.modes import set_training_mode, swapped
-from askwise.training.recording import Learn, fastest
+from askwise.training.modes import set_training_mode, swapped_weights
+from askwise.training.recording import Learn, capture_if_possible
 from askwise.training.update import Objective, Plan, Update
 
 SECONDS_BETWEEN_REPORTS = 2.0
@@ -128,7 +128,7 @@ class Stage:
     def learn(self, rows: Rows, weight: Tensor) -> None:
         """Learn from one batch, in the fastest way that works on this device."""
         if self._learn is None:
-            self._learn = fastest(self.update, rows, weight) if self.training.recordable else self.update
+            self._learn = capture_if_possible(self.update, rows, weight) if self.training.recordable else self.update
             # If an update can't be recorded in one stage, the next one does not try, and warn, again.
             self.training.recordable = self._learn is not self.update
         self._learn(rows, weight)
@@ -137,7 +137,7 @@ class Stage:
         """The validation loss of the averaged weights."""
         self.training.policy.eval()
         update = self.update
-        with torch.no_grad(), swapped(update.averaged, update.average), update.precision():
+        with torch.no_grad(), swapped_weights(update.averaged, update.average), update.precision():
             return float(update.objective.validate(self.training.val))
 
     def keep_best(self, epoch: int, validation: float) -> None:
@@ -164,5 +164,5 @@ class Stage:
 
     def _averaged_state(self) -> dict[str, Tensor]:
         """A copy of the policy's state with the averaged weights in place."""
-        with swapped(self.update.averaged, self.update.average):
+        with swapped_weights(self.update.averaged, self.update.average):
             return {name: tensor.detach().clone() for name, tensor in self.training.policy.state_dict().items()}

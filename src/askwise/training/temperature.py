@@ -13,14 +13,14 @@ from askwise.core.policy import Policy
 from askwise.core.prices import Prices
 from askwise.core.rows import Rows, evenly
 from askwise.core.walk import walk
-from askwise.training.draws import own_draws
+from askwise.training.draws import seeded_rng
 from askwise.training.known_sets import random_known
 
 # More rows would not change one number.
 MOST_ROWS = 2048
 # How far the logarithm of a temperature lies from 0, before any row is seen: a few rows must not move it far.
 SPREAD = 0.5
-# Never below 1: the rows at hand chose the best epoch, so they flatter the predictor, and what seems timid is not.
+# Never below 1: the best epoch was chosen by these rows, so predictions look better on them than on fresh rows.
 CANDIDATES = [math.exp(t / 40) for t in range(61)]
 # (policy, rows, prices, how many) -> outputs in so many states of each row, and which of them count.
 States = Callable[[Policy, Rows, Prices, int], Iterator[tuple[Tensor, Tensor]]]
@@ -38,7 +38,7 @@ def random_states(policy: Policy, rows: Rows, prices: Prices, n_states: int) -> 
     """Outputs of random sets of groups, which all count: for policies whose scores are expensive."""
     del prices
     counts = torch.ones(len(rows), dtype=torch.bool, device=rows.x.device)
-    with own_draws(rows.x.device, seed=0):
+    with seeded_rng(rows.x.device, seed=0):
         masks = [policy.mask(random_known(rows.available), rows.present) for _ in range(n_states)]
     for mask in masks:
         yield policy(rows.x, mask, scores=False).outputs, counts
@@ -60,9 +60,9 @@ def fit_temperature(policy: Policy, rows: Rows, prices: Prices, n_steps: int, st
     outputs, y = torch.cat([logits for logits, _ in found]), torch.cat(answers)
     weight = torch.cat([counts for _, counts in found]).to(outputs.dtype)
 
-    def badness(temperature: float) -> float:
-        surprise = F.cross_entropy(outputs / temperature, y, reduction="none")
-        mean = float((surprise * weight).sum() / weight.sum())
+    def negative_log_posterior(temperature: float) -> float:
+        nll = F.cross_entropy(outputs / temperature, y, reduction="none")
+        mean = float((nll * weight).sum() / weight.sum())
         return mean * len(some) + math.log(temperature) ** 2 / (2 * SPREAD**2)
 
-    return min(CANDIDATES, key=badness)
+    return min(CANDIDATES, key=negative_log_posterior)

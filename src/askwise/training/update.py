@@ -77,7 +77,7 @@ class Update:
         self.n_batches = n_batches
         self.prepare = prepare
         self.device = device
-        self.reduced = reduced_pays(policy, device)
+        self.reduced = use_bfloat16(policy, device)
         self.parameters = [p for p in policy.parameters() if p.requires_grad]
         # What is averaged: weights, and the running statistics that belong to them.
         self.averaged: list[Tensor] = [p.detach() for p in self.parameters] + running_statistics(policy)
@@ -125,7 +125,7 @@ class Update:
 
     def __call__(self, rows: Rows, weight: Tensor) -> None:
         progress = self.done / self.n_batches
-        self.rate.copy_(self.plan.learning_rate * risen(progress, self.plan.warm_up) * cosine(progress))
+        self.rate.copy_(self.plan.learning_rate * warm_up_factor(progress, self.plan.warm_up) * cosine(progress))
         losses = self.objective.losses(self.prepare(rows), weight, progress)
         found = []
         while (loss := self._next(losses)) is not None:
@@ -163,7 +163,7 @@ def running_statistics(policy: nn.Module) -> list[Tensor]:
     return [statistic for statistic in kept if statistic is not None]
 
 
-def risen(progress: Tensor, warm_up: float) -> Tensor:
+def warm_up_factor(progress: Tensor, warm_up: float) -> Tensor:
     """From near 0 to 1 over the first share of a stage; 1 from the start where there is none."""
     return ((progress + 1e-3) / warm_up).clamp_max(1) if warm_up > 0 else torch.ones_like(progress)
 
@@ -173,7 +173,7 @@ def cosine(progress: Tensor) -> Tensor:
     return 0.5 * (1 + (math.pi * progress).cos())
 
 
-def reduced_pays(policy: nn.Module, device: torch.device) -> bool:
+def use_bfloat16(policy: nn.Module, device: torch.device) -> bool:
     """Whether products are faster in bfloat16: on a GPU, and on a CPU that has them, of large convolutions.
 
     What small ones gain in their products they lose in rounding their inputs (benchmarks/speed/image_cpu.py).

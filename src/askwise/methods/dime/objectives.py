@@ -11,7 +11,7 @@ from askwise.core.tasks import Task
 from askwise.methods.dime.policy import DimePolicy
 from askwise.training.episode import Episode
 from askwise.training.episodes import EpisodeObjective
-from askwise.training.objectives import RandomDraws, losses_as_used
+from askwise.training.objectives import RandomDraws, eval_losses
 from askwise.training.weights import weighted_mean
 
 
@@ -41,7 +41,7 @@ class ValueWarmUp(RandomDraws):
 
     def _losses(self, rows: Rows, mask: Tensor) -> Tensor:
         assert rows.y is not None
-        return losses_as_used(self.policy, self.task, rows.x, mask, rows.y)
+        return eval_losses(self.policy, self.task, rows.x, mask, rows.y)
 
 
 class JointObjective(EpisodeObjective[Episode]):

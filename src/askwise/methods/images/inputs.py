@@ -73,7 +73,7 @@ class ImageInputs(NeuralMethod):
         layout = PatchLayout(height, width, channels, self.patch, sketch=self.prior == SKETCH)
         return ImageSchema.of_layout(layout, self.costs)
 
-    def place_of_use(self, device: torch.device) -> str:
+    def inference_device(self, device: torch.device) -> str:
         return str(device)
 
     def steps(self, space: FeatureSpace) -> int:
