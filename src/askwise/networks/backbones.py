@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from askwise.core.errors import AskwiseError
+from askwise.core.moved import keep_old_names
 from askwise.networks.conv import conv_norm
 
 # Channels of the map's convolution before it is pooled, at most.
@@ -108,3 +109,6 @@ def features_of(network: nn.Module, images: Tensor) -> Tensor:
             f"{type(network).__name__} gave {given}"
         )
     return features
+
+
+keep_old_names(__name__)

@@ -1,4 +1,4 @@
-"""One network for the values of all actions, classes and groups: that of the state, and how each differs from it."""
+"""A dueling network for Q-learning: one network scores every action of a state."""
 
 from __future__ import annotations
 

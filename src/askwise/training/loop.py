@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
+from askwise.core.moved import keep_old_names
 from askwise.core.rows import Rows, RowSource
 from askwise.core.tensors import keep_memory
 from askwise.training.checkpoint import Checkpoint
@@ -55,3 +56,6 @@ class Training:
             if saved is not None and saved.stage == index:
                 stage.resume(saved)
             stage.run()
+
+
+keep_old_names(__name__)

@@ -1,4 +1,4 @@
-"""How long and how gently to train: batch sizes, numbers of epochs and dropout that fit the number of rows."""
+"""Default settings of training that depend on the number of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What questions are called: their texts, units and help, and the order of their choices, as a user gives them."""
+"""The wording of questions, as a user gives it."""
 
 from __future__ import annotations
 
