@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from askwise import AskwiseError, AskwiseWarning, AverageCost, Budget, Confidence, DimeClassifier, Penalty, Rule
 from askwise.core.prices import Prices
 from askwise.core.rows import Rows
-from askwise.core.stopping import AnyOf, check_rule, parse_rule, resolve_rule
+from askwise.core.stopping import RULES, AnyOf, check_rule, parse_rule, resolve_rule
 from askwise.core.tasks import Classification, Regression
 from askwise.core.trace import rollout
 
@@ -183,7 +183,7 @@ def test_what_is_not_a_rule_is_an_error_that_names_the_rules(flowers, iris, wron
 # Numbers and text
 
 
-@pytest.mark.parametrize("rule", [Budget, Confidence, Penalty, AverageCost])
+@pytest.mark.parametrize("rule", RULES.values())
 @pytest.mark.parametrize("wrong", [-1, math.nan, "5", None, True, 10**400])
 def test_a_rule_takes_a_number_of_at_least_zero(rule, wrong):
     with pytest.raises(AskwiseError, match="at least 0, was given"):
@@ -192,7 +192,8 @@ def test_a_rule_takes_a_number_of_at_least_zero(rule, wrong):
 
 @pytest.mark.parametrize(
     "rule",
-    [Budget(5), Confidence(0.1), Penalty(0.02), AverageCost(40), Budget(1 / 3), Penalty(1e-9 / 7), Budget(1234567.8)],
+    [make(number) for make in RULES.values() for number in (5, 0.1, 1 / 3, 1e-9 / 7, 1234567.8, math.inf)],
+    ids=str,
 )
 def test_a_rule_survives_its_text_exactly(rule):
     assert parse_rule(str(rule)) == rule
@@ -212,7 +213,7 @@ def test_a_text_that_is_no_rule_says_what_is(text, message):
         parse_rule(text)
 
 
-NAMES = st.sampled_from(["budget", "confidence", "penalty", "average-cost", " budget ", "bugdet", "", "=", "|"])
+NAMES = st.sampled_from([*RULES, " budget ", "bugdet", "", "=", "|"])
 NUMBERS = st.floats(allow_nan=True).map(repr) | st.sampled_from(["1e999", "-inf", "nan", "", "0x5", "1" * 5000, "٣"])
 RULE_TEXTS = st.lists(st.tuples(NAMES, NUMBERS).map("=".join) | st.text(max_size=20), max_size=6).map("|".join)
 
@@ -237,7 +238,7 @@ def test_any_text_is_a_rule_that_runs_or_a_short_error(table_policy, text):
             warnings.simplefilter("ignore", AskwiseWarning)
             order, reason = run(table_policy([1, 2], [1, 1]), resolve_rule(rule, lambda: FRONTIER))
         assert set(order) <= {0, 1}
-        assert reason in {"budget", "confidence", "penalty", "nothing-left"}
+        assert reason in {*RULES, "nothing-left"}
 
 
 @pytest.mark.parametrize("text", ["", "|", "budget=5|", "|budget=5", "budget=nan", "budget=-inf", "budget=5=5"])

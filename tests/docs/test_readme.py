@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from askwise import AverageCost, NumpyModel
 from askwise.cli import app
 from askwise.training import schedule
 
@@ -61,10 +62,12 @@ def test_the_python_examples_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     *found, without_torch = examples("python")
-    assert len(found) == 3
+    assert len(found) == 4
     for code in found:
         exec(code, names)
     assert "because of" in capsys.readouterr().out
+    assert isinstance(names["s"].model, NumpyModel)
+    assert names["s"].ask() == names["m"].session(AverageCost(1.5)).ask()
     said = run_without_torch(without_torch, typed="0.05\n" * 9)
     session = names["m"].session()
     for line in (line for line in said.splitlines() if line.endswith(" nats)")):

@@ -174,6 +174,21 @@ def test_a_point_of_a_curve_is_what_acquire_gives(clinic, new_cases, rule):
         assert (clinic.classes_[acquired.proba.argmax(1)] == y).mean() == pytest.approx(point.accuracy)
 
 
+class AtMost:
+    """A rule of a user's own that counts questions."""
+
+    def stops(self, step):
+        return step.n_asked >= 2
+
+
+def test_the_signals_of_a_trace_count_questions_as_a_walk_does(clinic, new_cases):
+    model, rows = clinic.model_, clinic.encode(new_cases[0])
+    trace = model.trace(rows, [None, AtMost()], model.costs())
+    signals = curves.TraceSignals.of(model, trace, model.costs())
+    assert torch.equal(curves._cut(trace, signals, AtMost()), trace.stops[1].at)
+    assert set(signals.n_asked[-1].tolist()) == set(rows.available.sum(1).tolist())
+
+
 def test_with_equal_costs_a_budget_of_the_curve_is_what_acquire_gives(flowers, iris):
     table = flowers.curve(*iris)
     budgets = table[table["rule"] == "budget"]

@@ -423,6 +423,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_other(saved, tmp_path):
         [sys.executable, "-c", textwrap.dedent(SAVE_WITH_LITTLE_SPACE), str(saved), str(old)],
         capture_output=True,
         text=True,
+        timeout=60,
         check=False,
     )
     assert run.returncode == 2, run.stderr

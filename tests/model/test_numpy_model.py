@@ -73,7 +73,8 @@ ASKED = """
 def test_torch_is_not_imported(flowers, tmp_path):
     flowers.save(tmp_path / "m")
     script = "\n".join(line.strip() for line in ASKED.splitlines())
-    found = subprocess.run([sys.executable, "-c", script, tmp_path / "m"], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", script, tmp_path / "m"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     session = flowers.session()
     session.tell(session.ask().name, 1.0)
     assert found.stdout.split() == [session.ask().name, "False"]

@@ -8,6 +8,7 @@ import contextlib
 import json
 import re
 import shutil
+import time
 from importlib.resources import files
 
 from playwright.sync_api import expect, sync_playwright
@@ -90,14 +91,20 @@ class Person:
         expect(self.part("page")).to_have_attribute("aria-busy", "false")
         return self
 
+    def wait_for(self, held, seconds=20):
+        """Wait until a list of requests that are held back has one."""
+        until = time.monotonic() + seconds
+        while not held:
+            assert time.monotonic() < until, "no request came"
+            self.page.wait_for_timeout(10)
+
     @contextlib.contextmanager
     def no_reply(self):
         """No reply comes as long as this lasts, and a first one is waited for."""
         held = []
         self.page.route("**/v1/models/*/*", lambda route: held.append(route), times=1)
         yield
-        while not held:
-            self.page.wait_for_timeout(10)
+        self.wait_for(held)
         held[0].continue_()
         self.settle()
 

@@ -61,7 +61,7 @@ class Postgres:
         import psycopg
 
         name = f"journal{next(self.numbers)}"
-        with psycopg.connect(self.at("postgres"), autocommit=True) as connection:
+        with psycopg.connect(self.at("postgres"), autocommit=True, connect_timeout=5) as connection:
             connection.execute(f"CREATE DATABASE {name}")
         return self.at(name)
 
@@ -97,7 +97,7 @@ def a_postgres():
         if user:
             os.chown(folder, user["user"], user["group"])
         made = [where / "initdb", "-D", folder / "data", "-U", "askwise", "-A", "trust", "-E", "UTF8", "--no-sync"]
-        subprocess.run(made, check=True, capture_output=True, cwd=folder, **user)
+        subprocess.run(made, check=True, capture_output=True, cwd=folder, timeout=120, **user)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]

@@ -537,8 +537,7 @@ def test_two_clicks_answer_once_and_a_lost_connection_loses_nothing(person, inpu
     decline.evaluate("(button) => { button.click(); button.click(); }")
     expect(one.part("page")).to_have_attribute("aria-busy", "true")
     decline.evaluate("(button) => button.click()")
-    while not held:
-        one.page.wait_for_timeout(10)
+    one.wait_for(held)
     held.pop().continue_()
     expect(one.part("said").locator(".said-name")).to_have_count(2)
     one.page.wait_for_timeout(200)

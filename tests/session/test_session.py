@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from askwise import AskwiseError, AverageCost, Budget, Confidence, DimeClassifier, Penalty, Session
-from askwise.core.stopping import AnyOf, takes_arrays
+from askwise.core.stopping import RULES, AnyOf, takes_arrays
 from askwise.data.tables.column import is_missing
 
 OTHER_COSTS = {"scan": 1.5, "sex": 9, "exercise test": 4}
@@ -145,7 +145,7 @@ def test_a_rule_that_calls_torch_stops_a_session_where_it_stops_the_trace(flower
 
 
 def test_our_rules_run_without_tensors():
-    assert all(map(takes_arrays, [None, Budget(1), Confidence(1), Penalty(1), AverageCost(1), Budget(1) | Penalty(1)]))
+    assert all(map(takes_arrays, [None, *(rule(1) for rule in RULES.values()), Budget(1) | Penalty(1)]))
 
 
 def test_a_step_that_a_rule_keeps_does_not_change_with_later_answers(flowers):

@@ -286,7 +286,7 @@ def test_cancelling_a_run_from_outside_ends_it(clinic):
             await asyncio.sleep(30)
 
         task = asyncio.create_task(session.run_async(acquire, timeout=20))
-        await started.wait()
+        await asyncio.wait_for(started.wait(), 30)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

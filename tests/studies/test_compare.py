@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 
@@ -18,6 +19,8 @@ from askwise import Budget, DimeClassifier
 from askwise.core.errors import AskwiseError
 from askwise.data.synthetic import DISTRIBUTIONS
 from askwise.data.tables.split import hold_out
+from askwise.evaluation.metrics import METRICS as METRICS_OF
+from askwise.evaluation.metrics import Metric, accuracy
 from askwise.methods.random_order import RandomOrderClassifier
 from askwise.methods.registry import METHODS
 from askwise.model.model import Model
@@ -26,7 +29,7 @@ from askwise.studies.compare.budgets import budgets_for
 from askwise.studies.compare.data import TableData
 from askwise.studies.compare.named_data import named
 from askwise.studies.compare.plan import plan
-from askwise.studies.compare.run import COLUMNS, compare, run
+from askwise.studies.compare.run import columns, compare, run
 
 QUICK = {"epochs": 1, "hidden": 8}
 TWO = ("random-order", "all-features")
@@ -88,7 +91,7 @@ def cells(folder):
 
 def test_there_is_one_line_for_every_cell_rule_and_budget(made):
     table = made[0].results
-    assert list(table.columns) == COLUMNS
+    assert list(table.columns) == columns()
     asked = table[table["method"] == "random-order"]
     assert asked["budget"].tolist() == [1, 2, 3, 5, 8, 12] * 2
     assert asked["seed"].tolist() == [0] * 6 + [1] * 6
@@ -206,6 +209,21 @@ def test_nobody_is_on_both_sides_of_the_validation_of_a_cell(visits, tmp_path, m
 def test_people_that_can_not_be_kept_together_are_told(visits, by, words):
     with pytest.raises(AskwiseError, match=re.escape(words)):
         replace(visits, split_by=by)
+
+
+def test_cells_measured_before_a_metric_existed_are_run_again(made, wine, tmp_path, monkeypatch):
+    shutil.copytree(made[1], tmp_path, dirs_exist_ok=True)
+    before = cells(tmp_path)
+    errors = Metric(lambda *given: 1 - accuracy(*given), False, "Errors", form="{:.1%}")
+    monkeypatch.setitem(METRICS_OF["classification"], "errors", errors)
+    again = compare([wine], tmp_path, TWO, 2, jobs=1, settings=QUICK, metric="errors")
+    assert (again.n_run, again.n_kept) == (4, 0)
+    np.testing.assert_allclose(again.results["errors"], 1 - again.results["accuracy"])
+    # In place of what was there.
+    assert cells(tmp_path) == before
+    assert compare([wine], tmp_path, TWO, 2, jobs=1, settings=QUICK).n_kept == 4
+    monkeypatch.delitem(METRICS_OF["classification"], "errors")
+    assert "errors" not in compare([wine], tmp_path, TWO, 2, jobs=1, settings=QUICK).results
 
 
 def test_a_cell_measures_what_the_estimator_gives(wine, tmp_path):

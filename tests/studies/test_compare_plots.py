@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from askwise.evaluation.metrics import all_metrics
 from askwise.studies.compare.markdown import markdown
 from askwise.studies.compare.method_styles import STYLES
 from askwise.studies.compare.plots import comparison, points
-from askwise.studies.compare.run import COLUMNS
+from askwise.studies.compare.run import columns
 from askwise.studies.compare.tables import areas, ceilings, seconds, standings, summary
 from askwise.studies.compare.wording import by_penalties, cautions
 
@@ -37,7 +38,7 @@ def made_up(
             for budget, cost, value in zip(budgets, paid or budgets, values, strict=False):
                 facts = {"rule": rule, "budget": budget, "mean_cost": cost, "mean_groups": cost}
                 lines.append({**what, **facts, **figures, metric: value})
-    return pd.DataFrame(lines, columns=COLUMNS)
+    return pd.DataFrame(lines, columns=columns())
 
 
 def with_ceiling(results, level, budget=8.0):
@@ -183,6 +184,17 @@ def test_markdown_has_every_number_the_best_in_bold_and_the_ceiling():
     assert list(lines)[1:] == ["dime", "eddi", "mrmr"]
     assert "With everything known (all-features): 95.0" in text
     assert "Accuracy in %, higher is better" in text
+
+
+@pytest.mark.parametrize("metric", all_metrics())
+def test_every_metric_has_its_heading_its_numbers_and_its_panel(metric):
+    words, results = all_metrics()[metric], made_up({"dime": GOOD, "mrmr": BAD}, metric=metric)
+    text = markdown(results)
+    heading = f"{words.label} in %" if words.is_share else words.label
+    assert f"{heading}, {'higher' if words.higher_is_better else 'lower'} is better." in text
+    assert words.form.format(np.mean(GOOD, 0)[0]).rstrip("%") in text
+    assert standings(results).set_index("method")["best"]["dime" if words.higher_is_better else "mrmr"]
+    assert comparison(results).axes[0].get_ylabel().startswith(words.name)
 
 
 def test_ceilings_are_by_dataset():

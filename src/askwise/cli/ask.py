@@ -29,6 +29,8 @@ Examples:
   askwise ask heart.askwise --answers known.json --json < answers.txt
   askwise ask digits.askwise --image seven.png --stop budget=5 -o way.png
 """
+# As `core.stopping.rules_help` has it, which a test compares: it needs numpy, and the start of a command does not.
+RULES_HELP = "budget=N, confidence=NATS, penalty=N or average-cost=N"
 
 
 def ask(
@@ -38,8 +40,7 @@ def ask(
         str | None,
         typer.Option(
             metavar="RULE",
-            help="When to stop: budget=N, confidence=NATS, penalty=N or average-cost=N, joined by | ; "
-            "without it, everything is asked.",
+            help=f"When to stop: {RULES_HELP}, joined by | ; without it, everything is asked.",
         ),
     ] = None,
     costs: OtherCosts = None,

@@ -1,4 +1,4 @@
-"""Past cases as `askwise train` and `askwise compare` read them, and the table that they come from."""
+"""Past cases, as `askwise train` and `askwise compare` read them from a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure a model on labelled cases, for `askwise evaluate` and `askwise demo`: its curve, report and calibration."""
+"""Measures a model on labelled cases, for `askwise evaluate` and `askwise demo`."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def calibrate(out: Out, estimator: Any, cases: LabelledCases, costs: dict[str, f
 def areas(curve: pd.DataFrame) -> dict[str, dict[str, float]]:
     """Return the area under the cost curve of every metric, for every rule."""
     from askwise.evaluation.areas import area_under_curve
-    from askwise.evaluation.metrics import METRICS
+    from askwise.evaluation.metrics import all_metrics
 
-    names = [m for task in METRICS.values() for m in task if m in curve]
+    names = [name for name in all_metrics() if name in curve]
     return {str(rule): {m: area_under_curve(part, m) for m in names} for rule, part in curve.groupby("rule")}
 
 

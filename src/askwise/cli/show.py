@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from askwise.data.tables.schema import Schema
     from askwise.session.messages import Candidate, Prediction
 
-# Which metrics a short table shows, and under which heading.
-SHORT_METRICS = {"accuracy": "accuracy", "auroc": "AUROC", "log_loss": "log loss", "rmse": "RMSE", "r2": "R²"}
 # A loss below this share of another is better; so is an accuracy by more than these standard errors.
 BETTER_LOSS, BEYOND_CHANCE = 0.97, 1.64
 FULL, EMPTY, LINE, MARK = "█", "░", "┃", "▶"
@@ -42,12 +40,22 @@ def count(number: int, unit: str) -> str:
     return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
 
 
+def short_metrics(table: pd.DataFrame) -> dict[str, str]:
+    """Return the metrics of a table that the terminal shows, each with its heading."""
+    from askwise.evaluation.metrics import all_metrics
+
+    shown = {name: metric for name, metric in all_metrics().items() if metric.on_terminal and name in table}
+    return {name: metric.short or metric.label for name, metric in shown.items()}
+
+
 def format_metric(name: str, value: float) -> str:
+    """Write a metric's value; one that has any size as a number, which may be whole."""
+    from askwise.evaluation.metrics import all_metrics
+
     if not math.isfinite(value):
         return "–"
-    if name == "accuracy":
-        return f"{value:.1%}"
-    return format_number(value) if name == "rmse" else f"{value:.3f}"
+    metric = all_metrics()[name]
+    return format_number(value) if metric.has_any_size else metric.form.format(value)
 
 
 def grid(*headings: str, texts: Sequence[str] = ()) -> Table:
@@ -75,9 +83,10 @@ def sample_by_cost(table: pd.DataFrame, most: int) -> pd.DataFrame:
 
 def costs_table(title: str, table: pd.DataFrame, by: str = "") -> Group:
     """Return mean cost, questions and metrics of each row; the column named by `by` comes first."""
-    metrics = [m for m in SHORT_METRICS if m in table]
+    headings = short_metrics(table)
+    metrics = list(headings)
     first = [by] if by else []
-    view = grid(*first, "average cost", "questions", *(SHORT_METRICS[m] for m in metrics), texts=first)
+    view = grid(*first, "average cost", "questions", *headings.values(), texts=first)
     for row in table.to_dict("records"):
         cells = [Text(str(row[by]))] if by else []
         cells += [Text(format_number(row["mean_cost"])), Text(format_number(round(row["mean_groups"], 2)))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, ClassVar
@@ -53,6 +54,13 @@ def capabilities_of(module: Any) -> Capabilities:
     return declared if isinstance(declared, Capabilities) else Capabilities()
 
 
+def overrides_since(cls: type, declaration: str, methods: Iterable[str]) -> bool:
+    """Whether a class, itself or by another base, overrides one of the methods after a declaration was made of them."""
+    # Classes that come before the one that declares, in the order in which methods are looked up.
+    later = list(takewhile(lambda base: declaration not in vars(base), cls.__mro__))
+    return any(name in vars(base) for base in later for name in methods)
+
+
 class Declaring:
     """Base of modules that declare capabilities.
 
@@ -65,9 +73,7 @@ class Declaring:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        # Classes that come before the one that declares, in the order in which methods are looked up.
-        later = takewhile(lambda base: "declared" not in vars(base), cls.__mro__)
-        if any(name in vars(base) for base in later for name in cls.computed_by):
+        if overrides_since(cls, "declared", cls.computed_by):
             cls.declared = cls.declared.without_shortcuts()
 
     @property

@@ -29,6 +29,10 @@ class Signals(Protocol):
     def spent(self) -> Any: ...
 
     @property
+    def n_asked(self) -> Any:
+        """How many groups are known."""
+
+    @property
     def entropy(self) -> Any:
         """H(y | x_S) of the prediction in nats; classes only."""
 
@@ -85,6 +89,7 @@ class Step:
 
     @property
     def n_asked(self) -> Any:
+        """How many groups are known, (batch,)."""
         return self.known.sum(1)
 
     @property

@@ -7,12 +7,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from inspect import signature
 from operator import and_, or_
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from askwise.core.arrays import Array
+from askwise.core.capabilities import overrides_since
 from askwise.core.errors import AskwiseError, AskwiseWarning, shortened, unknown_name
 from askwise.core.step import Signals, StoppingRule, parts_of
 from askwise.core.tasks import Classification, Task
@@ -38,7 +40,17 @@ class Rule:
     judges each case by itself: cases that have stopped leave the batch.
     """
 
+    # The reason it gives for stopping, and that reason in words, where it is in RULES; else it is called by its name.
     name: ClassVar[str]
+    why: ClassVar[str] = ""
+    # `stops` and `allows` take numpy arrays as well as tensors: a session that runs such rules needs no torch. Held for
+    # the class that declares it: a subclass that overrides one of the two declares it anew, or loses it.
+    runs_on_numpy: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if overrides_since(cls, "runs_on_numpy", ("stops", "allows")):
+            cls.runs_on_numpy = False
 
     def __or__(self, other: StoppingRule) -> AnyOf:
         return AnyOf(parts_of(self) + parts_of(other))
@@ -59,9 +71,18 @@ class Rule:
 
 
 class NumberRule(Rule):
-    """A rule with one setting: a number of at least 0."""
+    """A rule with one setting, a number of at least 0: a frozen dataclass with one field.
 
+    A line in `RULES` lets the command line and the service read it as `name=number`.
+    """
+
+    # What the number is, with its article, for errors; and how it stands in a help text.
     what: ClassVar[str]
+    unit: ClassVar[str] = "N"
+
+    if TYPE_CHECKING:
+        # Made by dataclass, in each subclass with the name of its own field.
+        def __init__(self, number: float, /) -> None: ...
 
     @property
     def number(self) -> float:
@@ -92,6 +113,8 @@ class Budget(NumberRule):
     k: float
     name: ClassVar[str] = "budget"
     what: ClassVar[str] = "a budget"
+    why: ClassVar[str] = "no open question fits into the budget"
+    runs_on_numpy: ClassVar[bool] = True
 
     def allows(self, spent: Any, costs: Any) -> Any:
         return costs <= self._left(spent)[:, None]
@@ -111,6 +134,9 @@ class Confidence(NumberRule):
     m: float
     name: ClassVar[str] = "confidence"
     what: ClassVar[str] = "a confidence"
+    unit: ClassVar[str] = "NATS"
+    why: ClassVar[str] = "the prediction is sure enough"
+    runs_on_numpy: ClassVar[bool] = True
 
     def check(self, task: Task, policy: HasScores) -> None:
         del policy
@@ -135,6 +161,8 @@ class Penalty(NumberRule):
     lam: float
     name: ClassVar[str] = "penalty"
     what: ClassVar[str] = "a penalty"
+    why: ClassVar[str] = "no open question is worth its cost"
+    runs_on_numpy: ClassVar[bool] = True
 
     def check(self, task: Task, policy: HasScores) -> None:
         del task
@@ -170,11 +198,15 @@ class Penalty(NumberRule):
 
 @dataclass(frozen=True)
 class AverageCost(NumberRule):
-    """Spend at most k on average: the penalty whose mean cost on the validation rows is the largest not above k."""
+    """Spend at most k on average: the penalty whose mean cost on the validation rows is the largest not above k.
+
+    It has no `stops` and no `why`: the penalty stops.
+    """
 
     k: float
     name: ClassVar[str] = "average-cost"
     what: ClassVar[str] = "an average cost"
+    runs_on_numpy: ClassVar[bool] = True
 
     def check(self, task: Task, policy: HasScores) -> None:
         Penalty(0).check(task, policy)
@@ -208,6 +240,8 @@ class AnyOf(Rule):
 
     parts: tuple[StoppingRule, ...]
     name: ClassVar[str] = "any"
+    # If its parts do.
+    runs_on_numpy: ClassVar[bool] = True
 
     def __str__(self) -> str:
         return "|".join(str(p) for p in self.parts)
@@ -230,10 +264,8 @@ class AnyOf(Rule):
 def check_rule(rule: StoppingRule, task: Task, policy: HasScores) -> None:
     """Raise where the rule can't be run at all, or has no meaning here."""
     if isinstance(rule, type) or not callable(getattr(rule, "stops", None)):
-        raise AskwiseError(
-            f"stop={rule!r} is not a stopping rule; give Budget(k), Confidence(m), Penalty(lam), AverageCost(k), "
-            "or an object with a method stops(step)"
-        )
+        ours = ", ".join(f"{known.__name__}({next(iter(signature(known).parameters))})" for known in RULES.values())
+        raise AskwiseError(f"stop={rule!r} is not a stopping rule; give {ours}, or an object with a method stops(step)")
     if isinstance(rule, Rule):
         rule.check(task, policy)
 
@@ -242,7 +274,7 @@ def resolve_rule(rule: StoppingRule, frontier: Callable[[], Frontier]) -> Stoppi
     return rule.resolve(frontier) if isinstance(rule, Rule) else rule
 
 
-RULES: dict[str, type[Budget] | type[Confidence] | type[Penalty] | type[AverageCost]] = {
+RULES: dict[str, type[NumberRule]] = {
     "budget": Budget,
     "confidence": Confidence,
     "penalty": Penalty,
@@ -256,10 +288,15 @@ def least_value(rule: StoppingRule | None) -> float | None:
 
 
 def takes_arrays(rule: StoppingRule | None) -> bool:
-    """Whether a rule runs on numpy arrays as well as on tensors: ours do, a user's own may call torch's functions."""
-    if isinstance(rule, AnyOf):
-        return type(rule) is AnyOf and all(takes_arrays(part) for part in rule.parts)
-    return rule is None or type(rule) in RULES.values()
+    """Whether a rule and its parts declare that they run on numpy arrays; a user's own may call torch's functions."""
+    own = rule is None or bool(getattr(rule, "runs_on_numpy", False))
+    return own and all(takes_arrays(part) for part in getattr(rule, "parts", ()))
+
+
+def rules_help() -> str:
+    """How each rule is written: `budget=N, confidence=NATS, ... or average-cost=N`."""
+    *others, last = (f"{name}={rule.unit}" for name, rule in RULES.items())
+    return f"{', '.join(others)} or {last}"
 
 
 def parse_rule(text: str) -> Rule:

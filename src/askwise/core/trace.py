@@ -47,7 +47,7 @@ class Trace:
     def at(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Outputs, spent and number asked of each row at step index (rows,)."""
         rows = torch.arange(len(index))
-        return self.outputs[index, rows], self.spent[index, rows], self._asked[index, rows]
+        return self.outputs[index, rows], self.spent[index, rows], self.n_asked[index, rows]
 
     def take(self, index: Tensor) -> Trace:
         """The trace of some of the rows, by their numbers."""
@@ -55,7 +55,7 @@ class Trace:
         return Trace(self.outputs[:, index], self.spent[:, index], self.best[:, index], self.choice[:, index], stops)
 
     @cached_property
-    def _asked(self) -> Tensor:
+    def n_asked(self) -> Tensor:
         """How many groups are known at each step, (steps + 1, rows)."""
         return torch.cat([self.choice.new_zeros(1, self.choice.shape[1]), (self.choice >= 0).cumsum(0)])
 

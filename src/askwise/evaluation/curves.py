@@ -14,7 +14,7 @@ from torch import Tensor
 from askwise.core.arrays import Array
 from askwise.core.rows import Rows
 from askwise.core.step import StoppingRule
-from askwise.core.stopping import Budget, Confidence, NumberRule, Penalty
+from askwise.core.stopping import RULES, Budget, Confidence, NumberRule, Penalty
 from askwise.core.tasks import Classification, entropy
 from askwise.core.trace import Trace
 from askwise.evaluation.metrics import bootstrap_draws, coded, metrics
@@ -60,7 +60,7 @@ def curve_of_trace(
         inner = None if progress is None else _within(progress, i / len(own), 1 / len(own))
         walked = model.trace(rows, [rule], prices, rule, inner)
         records.append(record(model, walked, rule, walked.stops[0].at, truth, draws))
-    order = {name: i for i, name in enumerate(("budget", "confidence", "penalty"))}
+    order = {name: i for i, name in enumerate(RULES)}
     table = pd.DataFrame(records).drop_duplicates(["rule", "mean_cost", "mean_groups"])
     return table.iloc[np.lexsort([table["mean_cost"], table["rule"].map(order)])].reset_index(drop=True)
 
@@ -71,6 +71,7 @@ class TraceSignals:
 
     best: Tensor
     spent: Tensor
+    n_asked: Tensor
     entropy: Tensor | None
     cheapest: float
     can_ask: bool = True
@@ -80,7 +81,7 @@ class TraceSignals:
         # Step by step: in float64 all at once would fill gigabytes.
         classes = isinstance(model.task, Classification)
         unsure = torch.stack([entropy(outputs) for outputs in trace.outputs]) if classes else None
-        return TraceSignals(trace.best, trace.spent, unsure, min(prices))
+        return TraceSignals(trace.best, trace.spent, trace.n_asked, unsure, min(prices))
 
 
 def _cut(trace: Trace, signals: TraceSignals, rule: StoppingRule) -> Tensor:

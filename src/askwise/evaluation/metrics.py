@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -10,14 +12,49 @@ from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError
 from askwise.core.tasks import Classification, Task
 
-Metric = Callable[[Array, Array, Array], Array]
+MetricFunction = Callable[[Array, Array, Array], Array]
+Fact = TypeVar("Fact")
 
 # Of confidence, of predictions and of estimates: so many bins.
 BINS = 10
 
-# Drawing rows again adds noise to every bin, and ECE is a mean of absolute values, which noise can only raise: its
-# interval would lie too high, often above the ECE itself. `calibration.drawn_ece` says what chance does to it.
-WITHOUT_INTERVAL = ("ece",)
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: how it is computed, which way it is better, and how it is named and written everywhere.
+
+    function: (predictions, answers, weights) -> one value for each row of weights (draws, rows). Predictions are
+    probabilities (rows, classes) with answers as positions of labels, or numbers (rows,).
+    label: the name in reports, with the unit in brackets. short: the heading in tables of the terminal, by default the
+    label; on_terminal=False leaves it out there. form: "{:.1%}" for a share, "{:.4g}" for a number of any size.
+    has_interval: False where drawing rows again can only raise it.
+    """
+
+    function: MetricFunction
+    higher_is_better: bool
+    label: str
+    short: str = ""
+    form: str = "{:.3f}"
+    on_terminal: bool = True
+    has_interval: bool = True
+
+    def __call__(self, predictions: Array, answers: Array, weights: Array) -> Array:
+        return self.function(predictions, answers, weights)
+
+    @property
+    def name(self) -> str:
+        """The label without its unit."""
+        return self.label.split(" (")[0]
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is written in percent."""
+        return self.form.endswith("%}")
+
+    @property
+    def has_any_size(self) -> bool:
+        """Whether it is written with significant digits, since its size depends on the unit of the answer."""
+        return self.form.endswith("g}")
 
 
 def _weighted_mean(values: Array, weights: Array) -> Array:
@@ -111,16 +148,44 @@ def r2(prediction: Array, y: Array, weights: Array) -> Array:
         return 1 - _weighted_mean((prediction - y) ** 2, weights) / spread
 
 
+# Drawing rows again adds noise to every bin, and ECE is a mean of absolute values, which noise can only raise: its
+# interval would lie too high, often above the ECE itself. `calibration.drawn_ece` says what chance does to it.
 METRICS: dict[str, dict[str, Metric]] = {
     "classification": {
-        "accuracy": accuracy,
-        "auroc": auroc,
-        "log_loss": log_loss,
-        "brier": brier,
-        "ece": expected_calibration_error,
+        "accuracy": Metric(accuracy, True, "Accuracy", "accuracy", "{:.1%}"),
+        "auroc": Metric(auroc, True, "AUROC"),
+        "log_loss": Metric(log_loss, False, "Log loss (nats)", "log loss"),
+        "brier": Metric(brier, False, "Brier score", on_terminal=False),
+        "ece": Metric(
+            expected_calibration_error, False, "Calibration error (ECE)", on_terminal=False, has_interval=False
+        ),
     },
-    "regression": {"rmse": rmse, "r2": r2},
+    "regression": {
+        "rmse": Metric(rmse, False, "RMSE (units of y)", "RMSE", "{:.4g}"),
+        "r2": Metric(r2, True, "R²"),
+    },
 }
+
+
+def all_metrics() -> dict[str, Metric]:
+    """The metrics of all tasks by name."""
+    return {name: metric for of_task in METRICS.values() for name, metric in of_task.items()}
+
+
+class OfMetrics(Mapping[str, Fact], Generic[Fact]):
+    """A fact about every metric by its name, as METRICS has it when it is looked up."""
+
+    def __init__(self, fact: Callable[[Metric], Fact]) -> None:
+        self._fact = fact
+
+    def __getitem__(self, name: str) -> Fact:
+        return self._fact(all_metrics()[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(all_metrics())
+
+    def __len__(self) -> int:
+        return len(all_metrics())
 
 
 def bootstrap_draws(n_rows: int, count: int, seed: int = 0) -> Array:
@@ -140,7 +205,7 @@ def metrics(task: Task, answer: Array, y: Array, draws: Array | None = None) -> 
     result: dict[str, float] = {}
     for name, metric in METRICS[task.kind].items():
         result[name] = float(metric(answer, y, ones)[0])
-        if chunks and name not in WITHOUT_INTERVAL:
+        if chunks and metric.has_interval:
             drawn = np.concatenate([metric(answer, y, chunk.astype(float)) for chunk in chunks])
             drawn = drawn[np.isfinite(drawn)]
             low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)

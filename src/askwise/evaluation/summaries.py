@@ -12,25 +12,19 @@ import torch
 from askwise.core.errors import AskwiseError
 from askwise.core.rows import Rows
 from askwise.core.step import NOTHING_LEFT, StoppingRule
+from askwise.core.stopping import RULES
 from askwise.core.tasks import Classification
 from askwise.evaluation.areas import area_under_curve
+from askwise.evaluation.metrics import OfMetrics
 from askwise.model.model import Acquisition, Model
 from askwise.model.session_model import Costs
 
 # Which way each metric of an evaluation is better.
-HIGHER_IS_BETTER = {
-    "accuracy": True,
-    "auroc": True,
-    "log_loss": False,
-    "brier": False,
-    "ece": False,
-    "rmse": False,
-    "r2": True,
-}
+HIGHER_IS_BETTER = OfMetrics(lambda metric: metric.higher_is_better)
 # A rule's setting to show is the cheapest that wins this share of what asking everything wins over asking nothing.
 ENOUGH = 0.95
 # Reasons in the order of a table; those of rules of one's own come after them.
-REASONS = ("budget", "confidence", "penalty", NOTHING_LEFT)
+REASONS = (*RULES, NOTHING_LEFT)
 # The columns of a path before its answers.
 PATH_FACTS = ("row", "step", "asked", "spent", "reason")
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError
 from askwise.core.features import FeatureSpace
+from askwise.core.moved import keep_old_names
 from askwise.core.policy import Policy
 from askwise.core.rows import to_device_if_fits
 from askwise.core.step import StoppingRule
@@ -67,7 +68,10 @@ class Method(TrainedEstimator):
 
     def make_task(self, y: Array) -> Task:
         """What is predicted, read from the target."""
-        raise NotImplementedError
+        del y
+        raise AskwiseError(
+            f"{type(self).__name__} does not say what it predicts; inherit from ClassifierMethod or RegressorMethod too"
+        )
 
     def inference_device(self, device: torch.device) -> str:
         """Where a trained model runs, on a machine that trains on this device; a loaded one too."""
@@ -140,7 +144,8 @@ class Method(TrainedEstimator):
         settings = {name: value for name, value in self.plain_settings().items() if name not in LATER}
         # Texts may change; the order of choices may not, and the columns have it.
         table = {name: value for name, value in data.schema.to_dict().items() if name != "wording"}
-        facts = [self.registry_name, self.revision, settings, table, data.task.to_dict(), data.seed]
+        name = self.registry_name or type(self).__name__
+        facts = [name, self.revision, settings, table, data.task.to_dict(), data.seed]
         checkpoint = Checkpoint(Path(self.checkpoint_dir), fingerprint(policy, facts, data.train, data.val))
         checkpoint.tidy()
         return checkpoint
@@ -231,3 +236,6 @@ class RegressorMethod(RegressorMixin, Method):
     def predict(self, X: Any, stop: StoppingRule | None = None, costs: Costs = None) -> Array:
         """The expected answer where the rule stops; without a rule, from everything that is available."""
         return self._answer(X, stop, costs)
+
+
+keep_old_names(__name__)

@@ -1,4 +1,4 @@
-"""Columns and answers as a few levels each, and the information that counts of levels tell."""
+"""Mutual information from counts, after columns are cut into a few levels."""
 
 from __future__ import annotations
 

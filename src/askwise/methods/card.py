@@ -1,4 +1,4 @@
-"""A model's card: by which versions, from how many rows and how long it was trained, and how well it validates."""
+"""A model's card: how it was trained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What methods with networks share: the settings of networks and training, and the plan of a stage."""
+"""The base of all methods that train networks."""
 
 from __future__ import annotations
 

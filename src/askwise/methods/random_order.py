@@ -1,4 +1,4 @@
-"""Floor and ceiling: questions in one random order, and a predictor that is given everything."""
+"""Two reference methods: one asks in a random order, the other knows everything."""
 
 from __future__ import annotations
 

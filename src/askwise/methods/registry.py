@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from askwise.core.errors import AskwiseError, unknown_name
+from askwise.core.moved import keep_old_names
 from askwise.methods import random_order
 from askwise.methods.argmax_direct import ArgmaxDirectClassifier, ArgmaxDirectRegressor
 from askwise.methods.base import Method
@@ -97,3 +98,6 @@ def short_names(*inputs: str) -> list[str]:
 
 def _ending(kind: str, inputs: str) -> str:
     return f"-{IMAGE}{ENDINGS[kind]}" if inputs == IMAGE else ENDINGS[kind]
+
+
+keep_old_names(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from askwise.core.errors import AskwiseError
+from askwise.core.errors import AskwiseError, shortened
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.tasks import Task
@@ -88,7 +88,7 @@ class StaticMethod(NeuralMethod, BudgetedMethod):
     """
 
     def order(self, policy: OrderPolicy, training: Training, task: Task) -> Tensor:
-        """The groups in the order to ask them, (groups,)."""
+        """The groups in the order to ask them, (groups,): a tensor that names each of them once."""
         raise NotImplementedError
 
     def sets(self, policy: OrderPolicy) -> Callable[[Tensor], Tensor]:
@@ -104,7 +104,9 @@ class StaticMethod(NeuralMethod, BudgetedMethod):
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, OrderPolicy)
         self.before_training(policy, training)
-        policy.ask_in(self.order(policy, training, task).to(training.device))
+        order = self.order(policy, training, task)
+        _check_order(order, policy.space.n_groups, f"{type(self).__name__}.order")
+        policy.ask_in(order.to(training.device))
         draw = self.sets(policy)
         if self.budget is not None:
             if not policy.first_layers:
@@ -116,3 +118,12 @@ class StaticMethod(NeuralMethod, BudgetedMethod):
         if self.budget is not None:
             policy.forget()
         self.calibrate(policy, training, task)
+
+
+def _check_order(order: object, n_groups: int, name: str) -> None:
+    """Raise where a method's order is not a tensor that names each group once."""
+    wanted = f"{name} must return a tensor that names each of the {n_groups} groups once, by its number from 0"
+    if not isinstance(order, Tensor):
+        raise AskwiseError(f"{wanted}; it returned a {type(order).__name__}: use torch.tensor(...)")
+    if order.is_floating_point() or sorted(order.flatten().tolist()) != list(range(n_groups)) or order.ndim != 1:
+        raise AskwiseError(f"{wanted}; it returned {shortened(order.tolist())}")

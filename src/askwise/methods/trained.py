@@ -30,7 +30,8 @@ from askwise.session.session import Session
 class TrainedEstimator(BaseEstimator):
     """An estimator's use of `model_`, which `fit` or `load` sets."""
 
-    registry_name: ClassVar[str]
+    # The name in `methods.registry`, by which a file names its method; it ends in -classifier or -regressor.
+    registry_name: ClassVar[str] = ""
     model_: Model = field(init=False)
     settings_: dict[str, Any] = field(init=False)
     n_features_in_: int = field(init=False)
@@ -39,7 +40,10 @@ class TrainedEstimator(BaseEstimator):
 
     def inputs(self, X: Any, reset: bool = False) -> Any:
         """What was given to learn or predict from, checked, as a schema takes it; `reset` where it is the first."""
-        raise NotImplementedError
+        del X, reset
+        raise AskwiseError(
+            f"{type(self).__name__} does not say what it learns from; inherit from TableMethod or ImageMethod too"
+        )
 
     def check_target(self, y: Any) -> Array:
         """The target as an array, or scikit-learn's error."""
@@ -139,6 +143,11 @@ class TrainedEstimator(BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Write the model to one file, whole or not at all."""
         check_is_fitted(self, "model_")
+        if not self.registry_name:
+            raise AskwiseError(
+                f"{type(self).__name__} has no registry_name, by which a file names its method; set one, such as "
+                "'my-classifier', and add it to METHODS in methods/registry.py, so that the file can be loaded"
+            )
         facts = {"name": self.registry_name, "settings": self.settings_of_model}
         bundle.write(path, self.model_, facts)
 

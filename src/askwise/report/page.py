@@ -1,4 +1,4 @@
-"""The frame of a report's page: its HTML and style, and how tables, pictures and folded parts are written in it."""
+"""The HTML of a report's page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a report's page about the whole: its headline numbers, curves and frontier, and facts of the model."""
+"""The sections of a report's page that are about the whole model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from askwise.core.tasks import Classification
-from askwise.evaluation import metrics, summaries
+from askwise.evaluation import summaries
 from askwise.methods.base import Method
 from askwise.methods.settings import CIRCUMSTANCES
 from askwise.report.findings import Findings
@@ -73,9 +73,14 @@ def cards(f: Findings) -> str:
 
 
 def metrics_caption(f: Findings) -> str:
+    words = [METRIC_WORDS[name] for name in summaries.metrics_of(f.table)]
     banded = any(f"{name}_low" in f.table for name in summaries.metrics_of(f.table))
-    bare = [METRIC_WORDS[m].label for m in metrics.WITHOUT_INTERVAL if banded and m in f.table]
-    why = "" if not bare else f" {', '.join(bare)} has no band: drawing cases again can only raise it."
+    bare = [metric.label for metric in words if banded and not metric.has_interval]
+    why = (
+        ""
+        if not bare
+        else f" {', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no band: drawing cases again can only raise it."
+    )
     return f"The other metrics against cost.{why}"
 
 
@@ -114,7 +119,7 @@ def curve_tables(f: Findings) -> str:
 def facts_table(estimator: Method, f: Findings) -> str:
     task = f.model.task
     answer = f"one of {', '.join(map(str, task.labels))}" if isinstance(task, Classification) else "a number"
-    facts: dict[str, object] = {"method": estimator.registry_name, "predicts": answer}
+    facts: dict[str, object] = {"method": estimator.registry_name or type(estimator).__name__, "predicts": answer}
     facts |= _flat(f.model.card)
     settings = {k: v for k, v in estimator.get_params(deep=False).items() if k not in CIRCUMSTANCES}
     facts |= {f"setting: {k}": v for k, v in settings.items() if isinstance(v, (str, int, float, bool))}

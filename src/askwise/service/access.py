@@ -1,4 +1,4 @@
-"""Access control: the host name, the token, the origin, and the size and type of the body."""
+"""Access control: refuses a request before its route sees it."""
 
 from __future__ import annotations
 

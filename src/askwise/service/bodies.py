@@ -6,15 +6,20 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 
+from askwise.core.step import NOTHING_LEFT
+from askwise.core.stopping import RULES, rules_help
+from askwise.session.replies import STOPPED_BY_USER
+
 ANSWERS = {"age": 63, "exercise test": {"max HR": 150, "exerc ind ang": None}}
 # One white pixel.
 PICTURE = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsUiCrgAAAABJRU5ErkJggg=="
 )
 STOP = (
-    "When to stop: budget=N, confidence=NATS, penalty=N or average-cost=N, joined by |, which stops when any of them "
+    f"When to stop: {rules_help()}, joined by |, which stops when any of them "
     "says so. Without it, the rule that the model was trained with, else everything is asked."
 )
+REASON = f"{', '.join([*(name for name, rule in RULES.items() if rule.why), NOTHING_LEFT])} or {STOPPED_BY_USER}."
 # Limits that hold before anything else reads a body, so that the time of a check is bounded.
 MAX_NAMES, MAX_ROWS = 10_000, 20_000
 # Wide enough for everybody, narrow enough that sums and values per cost stay finite.
@@ -169,7 +174,7 @@ class Reply(BaseModel):
     entropy: float | None = Field(description="How unsure the prediction is, in nats.")
     spent: float
     stopped: bool
-    reason: str | None = Field(description="budget, confidence, penalty, nothing-left or stopped-by-user.")
+    reason: str | None = Field(description=REASON)
     why: str | None = Field(description="The reason in words.")
     answers: dict[str, Any] = Field(description="Everything known, by column.")
     declined: list[str]

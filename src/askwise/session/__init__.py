@@ -1,1 +1,5 @@
 """The live conversation about one case."""
+
+from askwise.core.moved import keep_old_names
+
+keep_old_names(__name__)

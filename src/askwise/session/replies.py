@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from askwise.core.step import NOTHING_LEFT
+from askwise.core.stopping import RULES
 from askwise.data.tables.column import Column
 from askwise.model.description import question_facts
 from askwise.session.session import Session
 
 STOPPED_BY_USER = "stopped-by-user"
+# Each reason in words: those of rules are the rules' own.
 WHY = {
-    "budget": "no open question fits into the budget",
-    "confidence": "the prediction is sure enough",
-    "penalty": "no open question is worth its cost",
-    "nothing-left": "nothing is left to ask",
+    **{name: rule.why for name, rule in RULES.items() if rule.why},
+    NOTHING_LEFT: "nothing is left to ask",
     STOPPED_BY_USER: "it was stopped",
     "end-of-input": "the answers ended here",
 }

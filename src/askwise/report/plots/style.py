@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from askwise.core.errors import AskwiseError
+from askwise.evaluation.metrics import OfMetrics
 from askwise.evaluation.summaries import HIGHER_IS_BETTER
 
 if TYPE_CHECKING:
@@ -31,31 +32,8 @@ DPI = 150
 LONGEST_NAME = 26
 
 
-class Wording(NamedTuple):
-    """How a metric is called and written."""
-
-    label: str
-    form: str = "{:.3f}"
-
-    @property
-    def name(self) -> str:
-        """The label without its unit."""
-        return self.label.split(" (")[0]
-
-    @property
-    def is_share(self) -> bool:
-        return self.form.endswith("%}")
-
-
-METRIC_WORDS = {
-    "accuracy": Wording("Accuracy", "{:.1%}"),
-    "auroc": Wording("AUROC"),
-    "log_loss": Wording("Log loss (nats)"),
-    "brier": Wording("Brier score"),
-    "ece": Wording("Calibration error (ECE)"),
-    "rmse": Wording("RMSE (units of y)", "{:.4g}"),
-    "r2": Wording("R²"),
-}
+# How each metric is called and written.
+METRIC_WORDS = OfMetrics(lambda metric: metric)
 
 
 def metric_text(metric: str, value: float) -> str:

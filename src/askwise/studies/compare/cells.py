@@ -1,4 +1,4 @@
-"""One cell of a comparison: a method fitted and measured on the rows of one seed, and the file of its outcome."""
+"""One cell of a comparison: one method, trained and measured on one dataset with one seed."""
 
 from __future__ import annotations
 
@@ -148,6 +148,14 @@ def run_cell(cell: Cell, candidate: Candidate, split: Split, progress: Callable[
 def failure(message: str, details: str = "") -> Record:
     """The outcome of a cell that failed."""
     return {"error": message, "traceback": details, "records": []}
+
+
+def is_complete(outcome: Record) -> bool:
+    """Whether a cell was measured, by every metric that its task has now."""
+    if outcome["error"]:
+        return False
+    wanted = metrics.METRICS[outcome["task"]]
+    return all(name in record for record in outcome["records"] for name in wanted)
 
 
 def measure(cell: Cell, candidate: Candidate, split: Split, progress: Callable[[float], None]) -> Record:

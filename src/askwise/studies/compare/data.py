@@ -1,4 +1,4 @@
-"""Datasets to compare methods on: what is asked, what it costs, and which rows are for fitting and for testing."""
+"""Datasets that a comparison trains and tests on."""
 
 from __future__ import annotations
 

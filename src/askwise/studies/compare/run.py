@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from askwise.evaluation import metrics
-from askwise.studies.compare.cells import Candidate, Cell, Record, failure, run_cell
+from askwise.studies.compare.cells import Candidate, Cell, Record, failure, is_complete, run_cell
 from askwise.studies.compare.data import Dataset, Split
 from askwise.studies.compare.named_data import named
 from askwise.studies.compare.plan import ALL, Plan, plan
@@ -33,7 +33,6 @@ FIGURES = [
     "task",
     "device",
 ]
-COLUMNS = [*FACTS, *(m for metrics in metrics.METRICS.values() for m in metrics), *FIGURES, "metric"]
 TEXTS = ("dataset", "method", "protocol", "rule", "task", "device", "metric")
 KILLED = "its process ended before it did, most likely for want of memory; try fewer --jobs or --max-rows"
 
@@ -80,9 +79,13 @@ def compare(
 def run(
     planned: Plan, out: str | Path, jobs: int | None = None, progress: Callable[[float], None] | None = None
 ) -> Comparison:
-    """Run the cells that are not in `out` yet, keeping each as it ends, and gather the results of all."""
+    """Run the cells that are not in `out` yet, keeping each as it ends, and gather the results of all.
+
+    A cell that failed, or was measured before one of the metrics existed, is run again.
+    """
     folder = Path(out) / "cells"
-    found = {cell: kept for cell in planned.cells if (kept := cell.read(folder)) is not None and not kept["error"]}
+    kept = {cell: cell.read(folder) for cell in planned.cells}
+    found = {cell: outcome for cell, outcome in kept.items() if outcome is not None and is_complete(outcome)}
     # The longest begin first, so that at the end no core waits for one.
     order = sorted(range(len(planned.cells)), key=lambda i: -planned.cells[i].effort)
     todo = [i for i in order if planned.cells[i] not in found]
@@ -98,6 +101,11 @@ def run(
     return Comparison(table_of(planned.cells, found), failed, len(todo), len(planned.cells) - len(todo), others)
 
 
+def columns() -> list[str]:
+    """The columns of the results."""
+    return [*FACTS, *metrics.all_metrics(), *FIGURES, "metric"]
+
+
 def table_of(cells: Sequence[Cell], found: Mapping[Cell, Record]) -> pd.DataFrame:
     """One line for each cell, rule and budget."""
     lines = []
@@ -105,7 +113,8 @@ def table_of(cells: Sequence[Cell], found: Mapping[Cell, Record]) -> pd.DataFram
         outcome = found[cell]
         figures = {name: outcome.get(name) for name in FIGURES} | {"metric": cell.metric}
         lines += [{**cell.facts, **record, **figures} for record in outcome["records"]]
-    return pd.DataFrame(lines, columns=COLUMNS).astype({c: float for c in COLUMNS if c not in TEXTS} | {"seed": int})
+    names = columns()
+    return pd.DataFrame(lines, columns=names).astype({c: float for c in names if c not in TEXTS} | {"seed": int})
 
 
 def _outcomes(

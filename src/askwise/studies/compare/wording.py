@@ -25,7 +25,7 @@ def score_text(metric: str, mean: float, error: float = math.nan) -> str:
     words = METRIC_WORDS[metric]
     if words.is_share:
         return f"{100 * mean:.1f}" + (f" ± {100 * error:.1f}" if math.isfinite(error) else "")
-    spread = "{:.2g}" if metric == "rmse" else words.form
+    spread = "{:.2g}" if words.has_any_size else words.form
     return words.form.format(mean) + (f" ± {spread.format(error)}" if math.isfinite(error) else "")
 
 
