@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from askwise.core.errors import AskwiseError
 from askwise.data.tables.column import Column
 
 
@@ -47,3 +48,17 @@ class Event:
     answers: Mapping[str, Any]
     declined: bool = False
     why: str | None = None
+
+
+def check_given_once(heard: Mapping[str, Event]) -> None:
+    """Raise where a column is given by its own name and with its panel: which one is meant can't be known."""
+    given_as: dict[str, str] = {}
+    for name, event in heard.items():
+        for column in event.answers:
+            if column in given_as:
+                raise AskwiseError(
+                    f"{column!r} is given twice, as {given_as[column]!r} and as {name!r}; give the columns of a panel "
+                    "one by one, or all of them together under the panel's name",
+                    about=column,
+                )
+            given_as[column] = name

@@ -17,7 +17,7 @@ from askwise.core.stopping import takes_arrays
 from askwise.data.tables.column import Column, is_missing
 from askwise.model.session_model import Costs, SessionModel
 from askwise.session.fetching import Fetched, check_acquire, fetch, fetch_async, in_one_line, seconds
-from askwise.session.messages import Candidate, Event, Prediction, Question
+from askwise.session.messages import Candidate, Event, Prediction, Question, check_given_once
 from askwise.session.row import Row
 
 
@@ -88,7 +88,7 @@ class Session:
         session = cls(model, stop, costs)
         # In an order of their own, so that what is wrong is told alike in whichever order it was given.
         heard = {name: session._parse_event(name, answers[name]) for name in sorted(answers, key=str)}
-        _check_once(heard)
+        check_given_once(heard)
         for name in answers:
             session.hear(heard[name])
         for name in declined:
@@ -338,17 +338,3 @@ class Session:
 def _of_group(costs: Any, group: int) -> float:
     """The cost of one group, from the costs (groups,) or (1, groups) of a session's row."""
     return float(costs[group] if costs.ndim == 1 else costs[0, group])
-
-
-def _check_once(heard: Mapping[str, Event]) -> None:
-    """Raise where a column is given by its own name and with its panel: which one is meant can't be known."""
-    given_as: dict[str, str] = {}
-    for name, event in heard.items():
-        for column in event.answers:
-            if column in given_as:
-                raise AskwiseError(
-                    f"{column!r} is given twice, as {given_as[column]!r} and as {name!r}; give the columns of a panel "
-                    "one by one, or all of them together under the panel's name",
-                    about=column,
-                )
-            given_as[column] = name
