@@ -86,3 +86,14 @@ def test_the_demo_is_silent_when_asked(run, tmp_path, monkeypatch):
 
 def test_the_datasets_above_are_all():
     assert set(PUBLIC) == {"breast-cancer", "digits", "diabetes", "wine"}
+
+
+def test_commands_to_try_next_name_a_program_that_the_shell_can_find(monkeypatch):
+    from askwise.cli.show import next_steps
+
+    commands = [("askwise ask m.askwise", "ask")]
+    monkeypatch.setattr("sys.argv", ["some/where/askwise", "demo"])
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    assert "  askwise ask m.askwise" in next_steps(commands).plain.splitlines()
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert "  some/where/askwise ask m.askwise" in next_steps(commands).plain.splitlines()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import shlex
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
@@ -219,9 +222,18 @@ def command_line(*words: object) -> str:
 def next_steps(commands: Sequence[tuple[str, str]]) -> Text:
     """Return commands to try next, each with what it does."""
     lines = [Text("Try next:", style="bold")]
-    for line, what in commands:
+    for command, what in commands:
+        line = _with_path(command)
         lines += [Text(f"  # {what}", style="dim"), Text(f"  {line}", style="cyan")]
     return Text("\n").join(lines)
+
+
+def _with_path(command: str) -> str:
+    """Write a command with the path of the program, if a shell would not find it by its name."""
+    program = Path(sys.argv[0])
+    if program.name != "askwise" or shutil.which("askwise") is not None:
+        return command
+    return command.replace("askwise ", f"{shlex.quote(str(program))} ", 1)
 
 
 def is_better(metrics: Mapping[Any, Any], base: Mapping[Any, Any], n_cases: int) -> bool:

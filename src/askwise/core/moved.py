@@ -35,7 +35,7 @@ class MovedModules(MetaPathFinder, Loader):
         old = path.removeprefix(ROOT)
         places = [MOVED[old]] if old in MOVED else list(DIVIDED[old])
         message = f"{path} has moved: import from {' or '.join(ROOT + place for place in places)}"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        warnings.warn(f"{message}; public names are in askwise itself", DeprecationWarning, stacklevel=2)
         if old in MOVED:
             sys.modules[path] = importlib.import_module(ROOT + MOVED[old])
         else:
@@ -59,7 +59,8 @@ def moved_name(module: str, name: str, stacklevel: int = 2) -> Any:
     if not place:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     renamed = f" as {new}" if new != name else ""
-    message = f"{module}.{name} has moved: import it from {place}{renamed}"
+    public = new == name and name in vars(sys.modules["askwise"])["__all__"]
+    message = f"{module}.{name} has moved: import it from {'askwise' if public else place}{renamed}"
     warnings.warn(message, DeprecationWarning, stacklevel=stacklevel)
     value = getattr(importlib.import_module(place), new)
     # Kept, so that the warning comes once: `from package import name` looks a name up twice.

@@ -77,7 +77,8 @@ def add_error_handlers(app: FastAPI) -> None:
 def _validation_message(error: dict[str, Any]) -> str:
     """What is wrong with a part of a body, without the part itself."""
     if error["type"] == "extra_forbidden":
-        return f"can't be there: {unknown_name('key', error['loc'][-1], REQUEST_KEYS)}"
+        key = error["loc"][-1]
+        return f"can't be there: {unknown_name('key', key, [name for name in REQUEST_KEYS if name != key])}"
     words = {
         "missing": "is needed and was not given",
         "greater_than_equal": "must be at least {ge}",
