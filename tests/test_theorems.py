@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from askwise import Budget, Confidence, DimeClassifier, DimeRegressor, Penalty
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.tasks import entropy as entropy_of_outputs
 from askwise.data.synthetic import DISTRIBUTIONS
@@ -332,7 +333,8 @@ def test_a_value_network_learns_the_biased_value_under_a_wrong_predictor():
     present = torch.ones(len(x), 3, dtype=torch.bool)
     rows = Rows(torch.tensor(x).float(), present, present, torch.tensor(y))
     plan = Plan(epochs=150, batch_size=1000, learning_rate=5e-3, weight_decay=0.0, keep_best=False)
-    Training(policy, rows, rows, seed=0).stage("value", ValueWarmUp(policy, d.task), plan)
+    objective = ValueWarmUp(policy, d.task, Prices.tensor(d.schema.space.costs))
+    Training(policy, rows, rows, seed=0).stage("value", objective, plan)
     off, bias = [], []
     for state, i, by in biases(joint, wrong_predictor(d, too_sure)):
         values, mask = as_tensors([state])

@@ -17,6 +17,7 @@ from askwise.core.policy import Policy
 from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification, Task, entropy
+from askwise.core.tensors import evaluating
 from askwise.core.walk import walk
 from askwise.methods.dime.base import Dime
 from askwise.methods.dime.objectives import JointObjective, ValueWarmUp
@@ -24,7 +25,7 @@ from askwise.methods.dime.policy import DimePolicy
 from askwise.networks.dropout import set_dropout
 from askwise.training.episode import Episode
 from askwise.training.loop import Training
-from askwise.training.modes import evaluating, frozen
+from askwise.training.modes import frozen
 from askwise.training.schedule import FEWEST_EPOCHS, patience_for
 from askwise.training.update import Objective, Plan
 
@@ -92,7 +93,7 @@ class VariedWarmUp(ValueWarmUp):
     """Other targets; for the mean, too, those of the divergence."""
 
     def __init__(self, usual: ValueWarmUp, kind: str) -> None:
-        super().__init__(usual.policy, usual.task)
+        super().__init__(usual.policy, usual.task, usual.prices)
         self.kind = "divergence" if kind == "mean" else kind
 
     def errors(self, rows: Rows) -> tuple[Tensor, Tensor]:

@@ -10,6 +10,7 @@ import torch
 from askwise import Budget, Confidence, Penalty
 from askwise.core.belief import Belief
 from askwise.core.prices import Prices
+from askwise.core.ranking import Ranking
 from askwise.core.rows import Rows
 from askwise.core.step import propose
 from askwise.core.trace import rollout
@@ -184,7 +185,9 @@ def test_a_step_divides_by_the_price_of_the_moment_and_a_tie_goes_to_the_cheaper
     assert step.choice.tolist() == [choice]
     assert step.best.tolist() == [6 / prices.of(known)[0, choice]]
     order = Belief(belief.outputs, array([[1.0, 1.0, 1.0]]))
-    assert propose(order, known, everything, array([0.0]), prices, is_information=False).choice.tolist() == [choice]
+    assert propose(
+        order, known, everything, array([0.0]), prices, ranking=Ranking(is_information=False)
+    ).choice.tolist() == [choice]
 
 
 def test_a_walk_pays_the_price_of_the_moment(table_policy):

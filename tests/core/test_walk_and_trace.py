@@ -30,7 +30,7 @@ def step_of(policy, known=None, available=None, spent=0.0, rule=None):
     available = torch.ones(1, n, dtype=torch.bool) if available is None else torch.tensor([available], dtype=torch.bool)
     prices = Prices.tensor(policy.space.costs)
     belief, spent = Belief(policy.outputs[None], policy.scores[None]), torch.tensor([spent], dtype=torch.float64)
-    return propose(belief, known, available, spent, prices, rule, policy.is_information)
+    return propose(belief, known, available, spent, prices, rule, policy.ranking)
 
 
 def rows_for(present):

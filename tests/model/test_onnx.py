@@ -16,7 +16,7 @@ from torch import nn
 
 import askwise
 from askwise import AskwiseError, DimeClassifier, DimeImageClassifier, sketch
-from askwise.core.step import value_per_cost
+from askwise.core.ranking import value_per_cost
 from askwise.data.tables.column import WIDEST
 from askwise.data.tables.schema import Schema
 from pictures import FAST_IMAGES, make_images

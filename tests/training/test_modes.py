@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from askwise.training.modes import evaluating, frozen, set_training_mode, swapped_weights, threads
+from askwise.core.tensors import evaluating
+from askwise.training.modes import frozen, set_training_mode, swapped_weights, threads
 
 
 def test_swapped_weights_come_back_also_after_an_error():

@@ -39,7 +39,7 @@ def policy_of(method):
 
 OBJECTIVES = {
     "masked prediction": lambda: MaskedPrediction(policy_of(DimeClassifier), TASK),
-    "values of random steps": lambda: ValueWarmUp(policy_of(DimeClassifier), TASK),
+    "values of random steps": lambda: ValueWarmUp(policy_of(DimeClassifier), TASK, PRICES),
     "joint": lambda: JointObjective(policy_of(DimeClassifier), TASK, PRICES, 3, 0.5),
     "joint, in part": lambda: JointObjective(policy_of(DimeClassifier), TASK, PRICES, 3, 0.5, learn_from=1),
     "soft selection": lambda: SoftSelection(policy_of(ArgmaxDirectClassifier), TASK, 3, 0.5),

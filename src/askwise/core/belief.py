@@ -10,11 +10,14 @@ from askwise.core.arrays import Array
 class Belief(NamedTuple):
     """What a policy computes: outputs (batch, n_outputs) and, if asked for, scores (batch, n_groups).
 
+    ahead (batch, n_groups): what the questions after each group are expected to bring, if the policy looks ahead.
+
     Tensors in a batch; numpy arrays for the one row of a session.
     """
 
     outputs: Any
     scores: Any
+    ahead: Any = None
 
 
 class OneRow(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,6 +27,8 @@ class FeatureSpace:
     costs: tuple[float, ...]
     group_of_column: tuple[int, ...]
     column_of_entry: tuple[int, ...]
+    # Of each entry, the rising edges between which its parts lie; none for an entry without parts.
+    edges: tuple[tuple[float, ...], ...] = field(default=(), kw_only=True)
 
     @property
     def n_groups(self) -> int:
@@ -43,7 +45,12 @@ class FeatureSpace:
     @property
     def n_inputs(self) -> int:
         """What a network on (x, mask) sees."""
-        return self.n_entries + self.n_columns
+        return self.n_entries + self.n_columns + self.n_parts
+
+    @cached_property
+    def n_parts(self) -> int:
+        """How many parts all entries have together."""
+        return sum(max(len(edges) - 1, 0) for edges in self.edges)
 
     def rows_at_once(self, device: torch.device) -> int:
         """How many rows to compute at a time: as many as a CPU's cache holds, or as keep a GPU busy."""

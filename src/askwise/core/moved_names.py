@@ -167,7 +167,8 @@ DIVIDED = {
     "training.loop": {
         "core.rows": "even_batches placed=to_device_if_fits",
         "training.draws": "hash_seed",
-        "training.modes": "evaluating frozen learn_with=set_training_mode swapped=swapped_weights threads",
+        "core.tensors": "evaluating",
+        "training.modes": "frozen learn_with=set_training_mode swapped=swapped_weights threads",
         "training.stage": "SECONDS_UNTOLD=SECONDS_BETWEEN_REPORTS",
     },
 }

@@ -13,6 +13,7 @@ from askwise.core.arrays import Array
 from askwise.core.belief import Belief, OneRow
 from askwise.core.capabilities import Declaring
 from askwise.core.features import FeatureSpace
+from askwise.core.ranking import Ranking
 from askwise.core.rows import Rows
 
 
@@ -35,6 +36,11 @@ class Policy(Declaring, nn.Module):
         groups = torch.where(groups < 0, space.n_groups, groups)
         self.register_buffer("group_of_column", groups, persistent=False)
         self.register_buffer("column_of_entry", torch.tensor(space.column_of_entry), persistent=False)
+
+    @property
+    def ranking(self) -> Ranking:
+        """How its groups are ranked."""
+        return Ranking(self.is_information)
 
     def mask(self, known: Tensor, present: Tensor) -> Tensor:
         """The network's mask over columns, from known groups (..., groups) and present columns (..., columns).
@@ -97,4 +103,4 @@ class TorchRow:
     def belief(self, x: Array, mask: Array) -> Belief:
         device = self.policy.group_of_column.device
         belief = self.policy(torch.from_numpy(x).to(device, torch.float64), torch.from_numpy(mask).to(device))
-        return Belief(*(part.double().cpu().numpy() for part in belief))
+        return Belief(*(None if part is None else part.double().cpu().numpy() for part in belief))

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from askwise.core.arrays import at_least_zero, both, largest, like, mask_with_neg_inf, namespace
+from askwise.core.arrays import both, largest, like, mask_with_neg_inf, namespace
 from askwise.core.belief import Belief
 from askwise.core.errors import AskwiseError
 from askwise.core.prices import Prices
+from askwise.core.ranking import BY_INFORMATION, Ranking
 from askwise.core.tasks import entropy
 
 NOTHING_LEFT = "nothing-left"
@@ -62,6 +63,7 @@ class Step:
     values: Any
     best: Any
     choice: Any
+    ranks: Any = None
 
     @property
     def costs(self) -> Any:
@@ -113,11 +115,6 @@ class StoppingRule(Protocol):
         """Which cases of a Step stop here, (batch,)."""
 
 
-def value_per_cost(scores: Any, costs: Any, is_information: bool) -> Any:
-    """Score per cost, never below 0, if scores are information; else the scores themselves."""
-    return at_least_zero(scores) / like(costs, scores) if is_information else scores
-
-
 def propose(
     belief: Belief,
     known: Any,
@@ -125,14 +122,14 @@ def propose(
     spent: Any,
     prices: Prices,
     rule: StoppingRule | None = None,
-    is_information: bool = True,
+    ranking: Ranking = BY_INFORMATION,
 ) -> Step:
     """The step at `known`: the best group per cost among those that are open, available and affordable.
 
     Exact ties go to the cheaper group, then to the first.
     """
     open_, candidates = askable(known, available, spent, prices, rule)
-    return choose(belief, known, open_, candidates, spent, prices, is_information)
+    return choose(belief, known, open_, candidates, spent, prices, ranking)
 
 
 def askable(known: Any, available: Any, spent: Any, prices: Prices, rule: StoppingRule | None) -> tuple[Any, Any]:
@@ -143,15 +140,19 @@ def askable(known: Any, available: Any, spent: Any, prices: Prices, rule: Stoppi
 
 
 def choose(
-    belief: Belief, known: Any, open_: Any, candidates: Any, spent: Any, prices: Prices, is_information: bool
+    belief: Belief, known: Any, open_: Any, candidates: Any, spent: Any, prices: Prices, ranking: Ranking
 ) -> Step:
     """The step that chooses the best of the candidates (batch, groups)."""
     costs = prices.of(known)
-    values = mask_with_neg_inf(value_per_cost(belief.scores, costs, is_information), candidates)
-    best, choice = largest(values)
+    values = ranks = mask_with_neg_inf(ranking.values(belief, costs), candidates)
+    best, choice = most, _ = largest(values)
+    if belief.ahead is not None:
+        ranks = mask_with_neg_inf(ranking.ranks(belief, costs), candidates)
+        most, choice = largest(ranks)
+        best = namespace(known).maximum(best, most)
     if not prices.are_equal:
-        choice = namespace(known).where(values == best[:, None], like(costs, values), math.inf).argmin(1)
-    return Step(belief, known, open_, spent, prices, values, best, choice)
+        choice = namespace(known).where(ranks == most[:, None], like(costs, ranks), math.inf).argmin(1)
+    return Step(belief, known, open_, spent, prices, values, best, choice, ranks)
 
 
 def parts_of(rule: StoppingRule | None) -> tuple[StoppingRule, ...]:

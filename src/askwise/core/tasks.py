@@ -75,6 +75,10 @@ class Task(ABC):
         """Loss of each row that the predictor descends."""
 
     @abstractmethod
+    def base_outputs(self, y: Tensor) -> Tensor:
+        """The outputs (n_outputs,) that predict these answers best if nothing is known of a row."""
+
+    @abstractmethod
     def decode(self, outputs: Any) -> Array:
         """Outputs, tensor or array, as the user reads them: probabilities (rows, classes), or predictions (rows,)."""
 
@@ -118,6 +122,11 @@ class Classification(Task):
         weights = _tensor(self.weights, outputs.dtype, outputs.device)
         return _cross_entropy(outputs + weights.log(), y) * weights[y]
 
+    def base_outputs(self, y: Tensor) -> Tensor:
+        # A label that is absent here may still come: as rare as half a row.
+        counts = y.bincount(minlength=self.n_outputs).double().clamp_min(0.5)
+        return (counts / counts.sum()).log()
+
     def decode(self, outputs: Any) -> Array:
         return np.exp(log_softmax(_numbers(outputs)))
 
@@ -151,6 +160,9 @@ class Regression(Task):
 
     def training_loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         return self.loss(outputs, y)
+
+    def base_outputs(self, y: Tensor) -> Tensor:
+        return y.double().mean()[None]
 
     def decode(self, outputs: Any) -> Array:
         return _numbers(outputs)[..., 0] + self.center

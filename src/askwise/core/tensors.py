@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def at_least_float32(tensor: Tensor) -> Tensor:
@@ -32,3 +32,15 @@ def keep_memory() -> None:
     takes microseconds, and saves a tenth to a third of the time of work on arrays of a few megabytes.
     """
     torch.empty(31 * 2**20, dtype=torch.uint8)
+
+
+@contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Run a module as it will be used, without dropout, then restore the mode of each of its parts."""
+    before = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, mode in before:
+            part.training = mode

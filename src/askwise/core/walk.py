@@ -96,8 +96,7 @@ class Walk:
         belief = self.tracker.belief(self.known, scores)
         if not scores:
             belief = Belief(belief.outputs, belief.outputs.new_zeros(()).expand(self.known.shape))
-        is_information = self.policy.is_information
-        step = choose(belief, self.known, open_, candidates, self.spent, self.prices, is_information)
+        step = choose(belief, self.known, open_, candidates, self.spent, self.prices, self.policy.ranking)
         return step if self.exact is None else self._recompute_near_ties(self.exact, step)
 
     def _anything_allowed(self, candidates: Tensor) -> bool:
@@ -106,9 +105,11 @@ class Walk:
 
     def _recompute_near_ties(self, exact: Policy, step: Step) -> Step:
         """The same step, computed by the exact policy where values are nearly equal, or nearly at a threshold."""
-        second = step.values.scatter(1, step.choice[:, None], -math.inf).amax(1)
+        chosen = step.choice[:, None]
+        most = step.ranks.gather(1, chosen)[:, 0]
+        second = step.ranks.scatter(1, chosen, -math.inf).amax(1)
         error = self.policy.capabilities.float32_error
-        near = step.best - second <= error * NEAR * step.best.abs()
+        near = most - second <= error * NEAR * most.abs()
         for rule in self.thresholds:
             near = near | rule.near(step, error * NEAR_THRESHOLD)
         outputs, best, choice = step.belief.outputs.double(), step.best.double(), step.choice
@@ -116,8 +117,8 @@ class Walk:
         if len(index):
             rows, known = self.rows.take(index), self.known[index]
             belief = exact(rows.x.double(), exact.mask(known, rows.present))
-            spent, is_information = self.spent[index], exact.is_information
-            again = propose(belief, known, rows.available, spent, self.prices, self.rule, is_information)
+            spent = self.spent[index]
+            again = propose(belief, known, rows.available, spent, self.prices, self.rule, exact.ranking)
             outputs = outputs.index_copy(0, index, belief.outputs)
             best, choice = best.index_copy(0, index, again.best), choice.index_copy(0, index, again.choice)
         return replace(step, belief=Belief(outputs, step.belief.scores), best=best, choice=choice)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -22,10 +23,21 @@ def check_whole_or_none(name: str, number: object) -> None:
         check_whole(name, number)
 
 
+def check_whole_or_named(name: str, given: object, names: Sequence[str], least: int) -> None:
+    """Raise where a setting is neither one of these names nor a whole number that is large enough."""
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < least:
+        listed = ", ".join(map(repr, names))
+        raise AskwiseError(f"{name} must be {listed} or a whole number of at least {least}, was given {given!r}")
+
+
+def is_number(given: object) -> TypeGuard[float]:
+    """Whether a setting is a number; True and False are none."""
+    return isinstance(given, (int, float, np.number)) and not isinstance(given, bool)
+
+
 def check_number(name: str, given: object, above: float | None = None) -> None:
     """Raise where a setting is no finite number, is not `above`, or is below 0."""
-    number = isinstance(given, (int, float, np.number)) and not isinstance(given, bool)
-    if not number or not math.isfinite(given) or not (given >= 0 if above is None else given > above):  # type: ignore
+    if not is_number(given) or not math.isfinite(given) or not (given >= 0 if above is None else given > above):
         at_least = "at least 0" if above is None else f"above {above:g}"
         raise AskwiseError(f"{name} must be a number {at_least}, was given {given!r}")
 

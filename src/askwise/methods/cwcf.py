@@ -18,6 +18,7 @@ from askwise.core.tensors import at_least_float32
 from askwise.methods.base import ClassifierMethod, with_settings
 from askwise.methods.q_learning import QMethod
 from askwise.networks.dueling import DuelingNetworks
+from askwise.networks.encoding import InputEncoding
 from askwise.networks.mlp import MlpTrunk
 from askwise.networks.pair_policy import PairPolicy
 from askwise.training.known_sets import random_known
@@ -138,7 +139,7 @@ class CwcfClassifier(ClassifierMethod, QMethod):
     registry_name = "cwcf-classifier"
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
-        trunk = MlpTrunk(space.n_inputs, self.hidden, self.layers, self.dropout or 0.0)
+        trunk = MlpTrunk(space.n_inputs, self.hidden, self.layers, self.dropout or 0.0, InputEncoding(space))
         return CwcfPolicy(space, task, DuelingNetworks(trunk, self.hidden, task.n_outputs, space.n_groups))
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:

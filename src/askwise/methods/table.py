@@ -16,13 +16,17 @@ from askwise.core.tasks import Task
 from askwise.data.tables.questions import QuestionSpec
 from askwise.data.tables.schema import Schema
 from askwise.methods.base import with_settings
-from askwise.methods.checks import check_whole
+from askwise.methods.checks import check_whole, check_whole_or_named
 from askwise.methods.neural import NeuralMethod
 from askwise.networks.dropout import set_dropout
+from askwise.networks.encoding import InputEncoding
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import SeparateNetworks, SharedNetworks
+from askwise.networks.pair_policy import PairPolicy
 from askwise.training.loop import Training
-from askwise.training.schedule import dropout_for
+from askwise.training.schedule import dropout_for, parts_for
+
+ENCODINGS = ("auto", "raw")
 
 
 @with_settings
@@ -32,6 +36,8 @@ class TableMethod(NeuralMethod):
     groups: Mapping[str, Sequence[Any]] | None = None
     free: Sequence[Any] | None = None
     questions: QuestionSpec | None = None
+    encoding: str | int = "raw"
+    base_rates: bool = False
     hidden: int = 128
     layers: int = 2
     dropout: float | None = None
@@ -40,6 +46,8 @@ class TableMethod(NeuralMethod):
         super().check_settings()
         for name in ("hidden", "layers"):
             check_whole(name, getattr(self, name))
+        if self.encoding not in ENCODINGS:
+            check_whole_or_named("encoding", self.encoding, ENCODINGS, least=2)
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise AskwiseError(f"dropout must lie in [0, 1), was given {self.dropout!r}")
 
@@ -58,7 +66,7 @@ class TableMethod(NeuralMethod):
         return X
 
     def schema_of(self, inputs: pd.DataFrame) -> Schema:
-        return Schema.of(
+        schema = Schema.of(
             inputs,
             named=hasattr(self, "feature_names_in_"),
             costs=self.costs,
@@ -66,18 +74,28 @@ class TableMethod(NeuralMethod):
             free=self.free,
             questions=self.questions,
         )
+        return schema.with_parts(inputs, self._n_parts(inputs))
+
+    def _n_parts(self, inputs: pd.DataFrame) -> int:
+        """Into how many parts numbers are cut; 1 leaves them as they are."""
+        if isinstance(self.encoding, str):
+            return parts_for(*inputs.shape) if self.encoding == "auto" else 1
+        return self.encoding
 
     def network(self, space: FeatureSpace, n_outputs: int) -> Mlp:
         """A network on (x, mask), of the size that the settings say."""
-        return Mlp(space.n_inputs, self.hidden, n_outputs, self.layers, self.dropout or 0.0)
+        return Mlp(space.n_inputs, self.hidden, n_outputs, self.layers, self.dropout or 0.0, InputEncoding(space))
 
-    def pair(self, space: FeatureSpace, task: Task, share_trunk: bool = False) -> SeparateNetworks | SharedNetworks:
+    def pair(
+        self, space: FeatureSpace, task: Task, share_trunk: bool = False, n_scores: int | None = None
+    ) -> SeparateNetworks | SharedNetworks:
         """A predictor and a network with a score for each group, apart or on one trunk."""
+        n_scores = n_scores or space.n_groups
         if share_trunk:
-            trunk = MlpTrunk(space.n_inputs, self.hidden, self.layers, self.dropout or 0.0)
-            head = nn.Linear(self.hidden, space.n_groups)
+            trunk = MlpTrunk(space.n_inputs, self.hidden, self.layers, self.dropout or 0.0, InputEncoding(space))
+            head = nn.Linear(self.hidden, n_scores)
             return SharedNetworks(trunk, nn.Linear(self.hidden, task.n_outputs), head)
-        scores = self.network(space, space.n_groups)
+        scores = self.network(space, n_scores)
         return SeparateNetworks(self.network(space, task.n_outputs), scores)
 
     def before_training(self, policy: Policy, training: Training) -> None:
@@ -85,6 +103,10 @@ class TableMethod(NeuralMethod):
         super().before_training(policy, training)
         if self.dropout is None:
             set_dropout(policy, dropout_for(len(training.train)))
+        if self.base_rates and isinstance(policy, PairPolicy) and policy.first_layers:
+            answers = training.train.in_memory().y
+            assert answers is not None
+            policy.set_base_rate(policy.task.base_outputs(answers))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

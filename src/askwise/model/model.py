@@ -19,6 +19,7 @@ from askwise.core.belief import OneRow
 from askwise.core.errors import AskwiseError
 from askwise.core.policy import Policy
 from askwise.core.prices import Prices
+from askwise.core.ranking import Ranking
 from askwise.core.rows import Rows
 from askwise.core.step import StoppingRule
 from askwise.core.trace import Stop, Trace, rollout
@@ -62,6 +63,10 @@ class Model(SessionModel):
     @property
     def is_information(self) -> bool:
         return self.policy.is_information
+
+    @property
+    def ranking(self) -> Ranking:
+        return self.policy.ranking
 
     @cached_property
     def running_policy(self) -> Policy:

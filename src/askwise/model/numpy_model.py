@@ -13,6 +13,7 @@ import numpy as np
 from askwise.core.arrays import Array
 from askwise.core.belief import OneRow
 from askwise.core.errors import AskwiseError
+from askwise.core.ranking import Ranking, ranking_of
 from askwise.model import file
 from askwise.model.session_model import SessionModel
 from askwise.networks.one_row import Layer, MlpRow, RowNetworks, Units
@@ -27,6 +28,7 @@ class NumpyModel(SessionModel):
 
     networks: RowNetworks
     scores_are_information: bool
+    discount: float = 0.0
 
     @staticmethod
     def load(path: str | Path) -> NumpyModel:
@@ -44,6 +46,10 @@ class NumpyModel(SessionModel):
         return self.scores_are_information
 
     @property
+    def ranking(self) -> Ranking:
+        return ranking_of(self.schema.space, self.is_information, self.discount)
+
+    @property
     def one_row(self) -> Callable[[], OneRow]:
         return partial(MlpRow, self.networks)
 
@@ -56,11 +62,20 @@ def can_load(contents: file.Contents) -> bool:
 def of_contents(contents: file.Contents) -> NumpyModel:
     """The model in a file that was read already."""
     facts, parts = contents.header["numpy"], contents.model_parts()
-    units = Units(facts["outputs"], facts["scores"], facts["scaling"], facts["score_outputs"])
+    base_rate, discount = facts.get("base_rate"), facts.get("discount", 0.0)
+    units = Units(
+        facts["outputs"],
+        facts["scores"],
+        facts["scaling"],
+        facts["score_outputs"],
+        None if base_rate is None else np.array(base_rate),
+        discount > 0,
+    )
     chains = [[_layer(contents.weights, names) for names in perceptron] for perceptron in facts["layers"]]
     return NumpyModel(
-        networks=RowNetworks(parts["schema"].space.n_groups, chains, units),
+        networks=RowNetworks(parts["schema"].space, chains, units),
         scores_are_information=facts["is_information"],
+        discount=discount,
         fingerprint=contents.fingerprint,
         **parts,
     )

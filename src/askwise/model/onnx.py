@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from askwise._version import __version__
 from askwise.core.errors import AskwiseError
 from askwise.core.policy import Policy
-from askwise.core.step import value_per_cost
+from askwise.core.ranking import value_per_cost
 from askwise.core.tasks import Classification, Regression, Task
 from askwise.data.images.patches import PatchSpace
 from askwise.data.tables.column import WIDEST

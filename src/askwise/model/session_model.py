@@ -10,6 +10,7 @@ import pandas as pd
 
 from askwise.core.belief import OneRow
 from askwise.core.errors import AskwiseError, shortened
+from askwise.core.ranking import Ranking
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import check_rule, resolve_rule
 from askwise.core.tasks import Task
@@ -43,6 +44,11 @@ class SessionModel:
     def is_information(self) -> bool:
         """Whether scores are information, or only an order."""
         raise NotImplementedError
+
+    @property
+    def ranking(self) -> Ranking:
+        """How groups are ranked."""
+        return Ranking(self.is_information)
 
     @property
     def one_row(self) -> Callable[[], OneRow]:

@@ -33,10 +33,21 @@ class GroupInputs(nn.Module):
         entries: list[list[int]] = [[] for _ in range(space.n_columns)]
         for entry, column in enumerate(space.column_of_entry):
             entries[column].append(entry)
-        inputs = [[i for c in columns for i in (*entries[c], space.n_entries + c)] for columns in space.members]
+        parts: list[list[int]] = [[] for _ in range(space.n_columns)]
+        part = space.n_entries + space.n_columns
+        for entry, edges in enumerate(space.edges):
+            count = max(len(edges) - 1, 0)
+            parts[space.column_of_entry[entry]] += range(part, part + count)
+            part += count
+        inputs = [
+            [i for c in columns for i in (*entries[c], space.n_entries + c, *parts[c])] for columns in space.members
+        ]
         most, n_inputs = max(len(group) for group in inputs), space.n_inputs
         # All groups are padded to the largest: where one is much larger than the others, that fills memory.
-        self.pays = most * LEAST_SAVING <= n_inputs and most * len(inputs) <= MOST_PADDING * n_inputs
+        small = most * len(inputs) <= MOST_PADDING * n_inputs
+        # Parts make a group's inputs many: then they are multiplied once for all states of a row.
+        self.sums_pay = small and space.n_parts > 0
+        self.pays = small and (self.sums_pay or most * LEAST_SAVING <= n_inputs)
         if not self.pays:
             inputs, most = [], 0
         index = torch.tensor([group + [0] * (most - len(group)) for group in inputs], dtype=torch.int64)
@@ -62,7 +73,7 @@ class FirstLayerTracker(Tracker):
         weight, bias = (part.detach() for part in networks.first_weights())
         self.rows_of_weight = weight.T.contiguous()
         # What the network would see if everything were known: entries that are absent are 0 already.
-        self.inputs = torch.cat([rows.x, rows.present.to(rows.x.dtype)], 1)
+        self.inputs = networks.inputs(rows.x, rows.present)
         if policy.space.has_free_columns:
             mask = policy.mask(torch.zeros_like(rows.available), rows.present)
             self.first = networks.first(policy.hide(rows.x, mask), mask).detach()
@@ -81,3 +92,54 @@ class FirstLayerTracker(Tracker):
     def keep(self, index: Tensor) -> None:
         super().keep(index)
         self.inputs, self.first = self.inputs[index], self.first[index]
+
+
+class Contributions:
+    """What each group of each row adds to the outputs of the first layers, of_group (rows, groups, width).
+
+    base (rows, width): their outputs if no group is known.
+
+    The first layers are linear in what is known: their outputs in any state are the base and a sum of contributions.
+    So the inputs of a row, of which parts make many, are multiplied once for all its states.
+    """
+
+    def __init__(self, policy: Policy, networks: Networks, group_inputs: GroupInputs, rows: Rows) -> None:
+        weight, bias = networks.first_weights()
+        inputs = networks.inputs(rows.x, rows.present)
+        index, there = group_inputs.index, group_inputs.there
+        gathered = inputs[:, index] * there.to(inputs.dtype)
+        self.of_group = torch.bmm(gathered.transpose(0, 1), weight.T[index]).transpose(0, 1)
+        if policy.space.has_free_columns:
+            mask = policy.mask(torch.zeros_like(rows.available), rows.present)
+            self.base = networks.first(policy.hide(rows.x, mask), mask)
+        else:
+            self.base = bias.expand(len(rows), -1)
+
+    def first(self, known: Tensor) -> Tensor:
+        """Outputs of the first layers in states that know `known` (states, rows, groups): (states x rows, width)."""
+        sums = torch.baddbmm(self.base[:, None], known.transpose(0, 1).to(self.base.dtype), self.of_group)
+        return sums.transpose(0, 1).flatten(0, 1)
+
+
+class ContributionTracker(Tracker):
+    """Keeps the outputs of the first layers for what is known; the contributions of all groups are computed once."""
+
+    def __init__(
+        self, policy: Policy, rows: Rows, found: Contributions, onward: Callable[[Tensor, bool], Belief]
+    ) -> None:
+        super().__init__(policy, rows)
+        self.onward = onward
+        self.of_group = found.of_group.detach()
+        self.first = found.base.detach()
+        self.here = torch.arange(len(rows), device=rows.x.device)
+
+    def belief(self, known: Tensor, scores: bool = True) -> Belief:
+        del known
+        return self.onward(self.first, scores)
+
+    def reveal(self, group: Tensor, asked: Tensor) -> None:
+        self.first = self.first + self.of_group[self.here, group] * asked[:, None]
+
+    def keep(self, index: Tensor) -> None:
+        super().keep(index)
+        self.here, self.first = self.here[index], self.first[index]

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from askwise.core.capabilities import Capabilities, Declaring
 from askwise.networks.dropout import Dropout
+from askwise.networks.encoding import InputEncoding
 
 # Layers that run side by side on the same inputs.
 SideBySide = tuple[nn.Linear, ...]
@@ -23,8 +24,16 @@ class MlpTrunk(Declaring, nn.Module):
     declared: ClassVar[Capabilities] = Capabilities(incremental=True, numpy_form=True)
     computed_by: ClassVar[tuple[str, ...]] = ("forward", "first", "onward")
 
-    def __init__(self, n_inputs: int, hidden: int, layers: int = 2, dropout: float = 0.3) -> None:
+    def __init__(
+        self,
+        n_inputs: int,
+        hidden: int,
+        layers: int = 2,
+        dropout: float = 0.3,
+        encoding: InputEncoding | None = None,
+    ) -> None:
         super().__init__()
+        self.encoding = encoding
         widths = [n_inputs] + [hidden] * layers
         parts: list[nn.Module] = []
         for before, after in pairwise(widths):
@@ -59,8 +68,15 @@ class MlpTrunk(Declaring, nn.Module):
             first = part(first)
         return first
 
+    def inputs(self, x: Tensor, mask: Tensor) -> Tensor:
+        """What the first layer reads."""
+        if self.encoding is None:
+            return torch.cat([x, mask.to(x.dtype)], 1)
+        inputs: Tensor = self.encoding(x, mask)
+        return inputs
+
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return self.onward(self.first(torch.cat([x, mask.to(x.dtype)], 1)))
+        return self.onward(self.first(self.inputs(x, mask)))
 
 
 class Mlp(Declaring, nn.Module):
@@ -69,9 +85,17 @@ class Mlp(Declaring, nn.Module):
     declared: ClassVar[Capabilities] = Capabilities(incremental=True, numpy_form=True)
     computed_by: ClassVar[tuple[str, ...]] = ("forward", "first", "onward")
 
-    def __init__(self, n_inputs: int, hidden: int, n_outputs: int, layers: int = 2, dropout: float = 0.3) -> None:
+    def __init__(
+        self,
+        n_inputs: int,
+        hidden: int,
+        n_outputs: int,
+        layers: int = 2,
+        dropout: float = 0.3,
+        encoding: InputEncoding | None = None,
+    ) -> None:
         super().__init__()
-        self.trunk = MlpTrunk(n_inputs, hidden, layers, dropout)
+        self.trunk = MlpTrunk(n_inputs, hidden, layers, dropout, encoding)
         self.head = nn.Linear(hidden, n_outputs)
 
     @property

@@ -9,14 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from askwise.core.arrays import Array
+from askwise.core.features import FeatureSpace
 from askwise.networks.mlp import Perceptron, SideBySide
 from askwise.networks.one_row import Layer, RowNetworks, Units, largest_sum
 
 
-def row_networks(n_groups: int, perceptrons: list[Perceptron], units: Units) -> RowNetworks | None:
+def row_networks(space: FeatureSpace, perceptrons: list[Perceptron], units: Units) -> RowNetworks | None:
     """Perceptrons as arrays; None if there are none, or a weight is not finite: it has no whole multiples."""
     chains = [[_layer(layers) for layers in perceptron] for perceptron in perceptrons]
-    return RowNetworks(n_groups, chains, units) if chains and math.isfinite(largest_sum(chains)) else None
+    return RowNetworks(space, chains, units) if chains and math.isfinite(largest_sum(chains)) else None
 
 
 def names_of_layers(policy: nn.Module, perceptrons: list[Perceptron]) -> list[list[list[str]]]:

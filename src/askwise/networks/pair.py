@@ -66,7 +66,27 @@ class Networks(Declaring, nn.Module):
 
     def first(self, x: Tensor, mask: Tensor) -> Tensor:
         """The outputs of the first layers, side by side, in one product."""
-        return F.linear(torch.cat([x, mask.to(x.dtype)], 1), *self.first_weights())
+        return F.linear(self.inputs(x, mask), *self.first_weights())
+
+    @property
+    def score_head(self) -> nn.Linear:
+        """The layer that gives raw scores."""
+        raise NotImplementedError
+
+    def keep_scores(self, count: int) -> None:
+        """Drop all raw scores but the first ones."""
+        head = self.score_head
+        head.weight = nn.Parameter(head.weight[:count].detach().clone())
+        head.bias = nn.Parameter(head.bias[:count].detach().clone())
+        head.out_features = count
+
+    def inputs(self, x: Tensor, mask: Tensor) -> Tensor:
+        """What the first layers read."""
+        raise NotImplementedError
+
+    def outputs_of_nothing(self) -> Tensor:
+        """The outputs if nothing is known, (1, n_outputs), for networks that are incremental."""
+        raise NotImplementedError
 
     def onward(self, first: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         """Outputs and raw scores from the outputs of the first layers."""
@@ -110,6 +130,9 @@ class SeparateNetworks(Networks):
     def first_layers(self) -> list[nn.Linear]:
         return [network.first for network in self._both] if self.capabilities.incremental else []
 
+    def inputs(self, x: Tensor, mask: Tensor) -> Tensor:
+        return self._both[0].trunk.inputs(x, mask)
+
     def perceptrons(self) -> list[Perceptron]:
         return [network.perceptron() for network in self._both]
 
@@ -117,6 +140,11 @@ class SeparateNetworks(Networks):
         predictor, value = self._both
         width = predictor.first.out_features
         return predictor.onward(first[:, :width]), value.onward(first[:, width:]) if scores else None
+
+    def outputs_of_nothing(self) -> Tensor:
+        # Of the predictor alone: where only it is trained, the other network has no gradient at all.
+        predictor = self._both[0]
+        return predictor.onward(predictor.first.bias[None])
 
     def raw_scores(self, x: Tensor, mask: Tensor) -> Tensor:
         raw: Tensor = self.value(x, mask)
@@ -165,12 +193,18 @@ class SharedNetworks(TwoHeads):
     def first_layers(self) -> list[nn.Linear]:
         return [self._mlp_trunk.first] if self.capabilities.incremental else []
 
+    def inputs(self, x: Tensor, mask: Tensor) -> Tensor:
+        return self._mlp_trunk.inputs(x, mask)
+
     def perceptrons(self) -> list[Perceptron]:
         assert isinstance(self.predictor_head, nn.Linear)
         return [perceptron(self._mlp_trunk, self.predictor_head, self.score_head)]
 
     def onward(self, first: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         return self._heads(self._mlp_trunk.onward(first), scores)
+
+    def outputs_of_nothing(self) -> Tensor:
+        return self.onward(self._mlp_trunk.first.bias[None], scores=False)[0]
 
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         return self._heads(self.trunk(x, mask), scores)

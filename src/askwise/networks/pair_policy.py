@@ -13,10 +13,11 @@ from askwise.core.belief import Belief, OneRow
 from askwise.core.capabilities import Capabilities
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy, Tracker
+from askwise.core.ranking import Ranking, ranking_of
 from askwise.core.rows import Rows
 from askwise.core.tasks import Task
-from askwise.core.tensors import at_least_float32
-from askwise.networks.incremental import FirstLayerTracker, GroupInputs
+from askwise.core.tensors import at_least_float32, evaluating
+from askwise.networks.incremental import Contributions, ContributionTracker, FirstLayerTracker, GroupInputs
 from askwise.networks.numpy_form import names_of_layers, row_networks
 from askwise.networks.one_row import MlpRow, Units
 from askwise.networks.pair import Networks
@@ -35,15 +36,35 @@ class PairPolicy(Policy):
     tempered_scores: bool = False
     unit: Tensor
     temperature: Tensor
+    base_rate: Tensor | None
+    lookahead: Tensor | None
 
     def __init__(self, space: FeatureSpace, task: Task, networks: Networks, scaling: str = "none") -> None:
         super().__init__(space)
         self.networks = networks
+        self.task = task
         self.scaling = scaling
         self.register_buffer("unit", torch.tensor(task.unit), persistent=False)
         self.register_buffer("temperature", torch.tensor(1.0))
         self.is_regression = task.kind == "regression"
         self.group_inputs = GroupInputs(space) if networks.first_layers else None
+        # What is predicted if nothing is known; None leaves it to the networks.
+        self.register_buffer("base_rate", None)
+        self.register_buffer("lookahead", None)
+        self.discount = 0.0
+
+    def look_ahead(self, discount: float) -> None:
+        """Rank groups by what the questions after them bring too; raw scores must be followed by as many of these.
+
+        discount: how much counts what follows a question of the mean price; 0 ranks by one question.
+        """
+        self.lookahead = torch.tensor(discount).to(self.temperature)
+        # Also as a number, which a step can use without waiting for a GPU.
+        self.discount = discount
+
+    @property
+    def ranking(self) -> Ranking:
+        return ranking_of(self.space, self.is_information, self.discount)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -73,24 +94,39 @@ class PairPolicy(Policy):
             return CountingTracker(self, rows)
         if not self.first_layers or self.group_inputs is None or not self.group_inputs.pays:
             return super().track(rows)
-        return FirstLayerTracker(
-            self, rows, self.group_inputs, networks, lambda *given: self._belief(*networks.onward(*given))
-        )
+        onward: Callable[[Tensor, bool], Belief] = lambda *given: self._belief(*networks.onward(*given))  # noqa: E731
+        if self.group_inputs.sums_pay:
+            return ContributionTracker(self, rows, self.contributions(rows), onward)
+        return FirstLayerTracker(self, rows, self.group_inputs, networks, onward)
+
+    def first_of_states(self, rows: Rows, known: Tensor) -> Tensor:
+        """Outputs of the first layers in states of these rows, known (states, rows, groups): (states x rows, width)."""
+        if self.group_inputs is not None and self.group_inputs.sums_pay:
+            return self.contributions(rows).first(known)
+        mask = self.mask(known, rows.present).flatten(0, 1)
+        return self.networks.first(self.hide(rows.x.repeat(len(known), 1), mask), mask)
+
+    def contributions(self, rows: Rows) -> Contributions:
+        """What each group of these rows adds to the outputs of the first layers."""
+        assert self.group_inputs is not None
+        return Contributions(self, self.networks, self.group_inputs, rows)
 
     def one_row(self) -> Callable[[], OneRow]:
         perceptrons = self.networks.perceptrons() if self.capabilities.numpy_form else []
-        found = row_networks(self.space.n_groups, perceptrons, self._units)
+        found = row_networks(self.space, perceptrons, self._units)
         return super().one_row() if found is None else partial(MlpRow, found)
 
     @property
     def _units(self) -> Units:
         unit = float(self.unit)
         factor = unit**0.5 if self.is_regression else 1 / float(self.temperature)
-        return Units(factor, unit, self.scaling, factor if self.tempered_scores else 1.0)
+        of_scores = factor if self.tempered_scores else 1.0
+        base_rate = None if self.base_rate is None else self.base_rate.double().cpu().numpy()
+        return Units(factor, unit, self.scaling, of_scores, base_rate, self.discount > 0)
 
     def numpy_facts(self) -> dict[str, Any] | None:
         perceptrons = self.networks.perceptrons() if self.capabilities.numpy_form else []
-        if row_networks(self.space.n_groups, perceptrons, self._units) is None:
+        if row_networks(self.space, perceptrons, self._units) is None:
             return None
         units = self._units
         return {
@@ -100,18 +136,42 @@ class PairPolicy(Policy):
             "scaling": units.scaling,
             "score_outputs": units.score_outputs,
             "is_information": self.is_information,
+            "base_rate": None if units.base_rate is None else units.base_rate.tolist(),
+            "discount": self.discount,
         }
 
+    def set_base_rate(self, outputs: Tensor) -> None:
+        """Predict these outputs, (n_outputs,), if nothing is known, whatever the networks learn."""
+        self.base_rate = outputs.to(self.temperature)
+
+    def _from_base(self, outputs: Tensor) -> Tensor:
+        """Outputs as they differ from those of nothing known."""
+        if self.base_rate is None:
+            return outputs
+        with evaluating(self):
+            return outputs - at_least_float32(self.networks.outputs_of_nothing())
+
     def _belief(self, outputs: Tensor, raw: Tensor | None) -> Belief:
-        outputs = at_least_float32(outputs)
+        outputs = self._from_base(at_least_float32(outputs))
         scaled = outputs * self.unit.sqrt() if self.is_regression else outputs / self.temperature
+        if self.base_rate is not None:
+            scaled, outputs = scaled + self.base_rate, outputs + self.base_rate
         if raw is None:
             return Belief(scaled, None)
-        return Belief(scaled, self._scale(at_least_float32(raw), scaled if self.tempered_scores else outputs))
+        scores = self._scale(at_least_float32(raw), scaled if self.tempered_scores else outputs)
+        if scores.shape[1] == 1 or self.discount == 0:
+            return Belief(scaled, scores[:, : self.space.n_groups])
+        return Belief(scaled, *scores.chunk(2, 1))
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         # Models saved before there was a temperature have none.
         state_dict.setdefault(f"{prefix}temperature", torch.tensor(1.0))
+        # Models saved before there was a base rate leave it to the networks.
+        base_rate = state_dict.get(f"{prefix}base_rate")
+        if base_rate is not None:
+            self.set_base_rate(base_rate)
+        if f"{prefix}lookahead" in state_dict:
+            self.look_ahead(round(float(state_dict[f"{prefix}lookahead"]), 6))
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def _scale(self, raw: Tensor, outputs: Tensor) -> Tensor:

@@ -12,7 +12,8 @@ import numpy as np
 from askwise.core.belief import Belief
 from askwise.core.errors import AskwiseError, listed, shortened, unknown_name
 from askwise.core.prices import Prices
-from askwise.core.step import Step, StoppingRule, propose, reasons, value_per_cost
+from askwise.core.ranking import value_per_cost
+from askwise.core.step import Step, StoppingRule, propose, reasons
 from askwise.core.stopping import takes_arrays
 from askwise.data.tables.column import Column, is_missing
 from askwise.model.session_model import Costs, SessionModel
@@ -228,15 +229,15 @@ class Session:
         row = self._row
         # What was told is what is known: a column is present only if it is free or its group is known.
         belief = self._beliefs.belief(row.x, row.present)
+        said = [part for part in belief if part is not None]
         # Copies: a step stays as it is when the row changes.
-        parts = [*belief, row.known.copy(), row.available.copy(), np.array([self.spent])]
+        parts = [row.known.copy(), row.available.copy(), np.array([self.spent]), *said]
         if self._in_tensors:
             import torch
 
             parts = [torch.from_numpy(np.array(part)).to(self.model.device) for part in parts]
-        outputs, scores, known, available, spent = parts
-        belief, is_information = Belief(outputs, scores), self.model.is_information
-        return propose(belief, known, available, spent, self._rule_prices, self._rule, is_information)
+        known, available, spent, *said = parts
+        return propose(Belief(*said), known, available, spent, self._rule_prices, self._rule, self.model.ranking)
 
     def _prices_for_rule(self) -> Prices:
         """Costs as the rule takes them: numpy arrays, or tensors for rules of a user's own."""

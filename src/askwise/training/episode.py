@@ -126,6 +126,27 @@ class Episode:
         """How much lower the loss is after each step, (steps, batch), from losses of states (states, batch)."""
         return self.before(losses) - self.after(losses)
 
+    def ends(self) -> Tensor:
+        """What the last state of each walk knows, (walks, batch, groups)."""
+        return torch.stack([part[-1] for part in torch.split(self.known, list(self.lengths))])
+
+    def returns_ahead(self, gains: Tensor, now: Tensor, later: Tensor, ends: Tensor) -> Tensor:
+        """What follows each step, discounted, (steps, batch): gains (steps, batch) of the steps after it.
+
+        now, later (steps, batch): the factors of a step's own gain, and of what follows it. ends (walks, batch): what
+        the last state of each walk is worth.
+        """
+        found: list[Tensor] = []
+        start = 0
+        for length, end in zip(self.lengths, ends, strict=True):
+            steps: list[Tensor] = []
+            for t in reversed(range(start, start + length - 1)):
+                steps.append(end)
+                end = torch.where(self.taken[t], now[t] * gains[t] + later[t] * end, end)
+            found += reversed(steps)
+            start += length - 1
+        return torch.stack(found)
+
     def choice_of_states(self) -> Tensor:
         """The group that is asked from each state, (states, batch); 0 at the end of a walk, where none is."""
         parts = torch.split(self.choice, [length - 1 for length in self.lengths])

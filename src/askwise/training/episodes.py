@@ -13,9 +13,9 @@ from askwise.core.policy import Policy
 from askwise.core.prices import Prices
 from askwise.core.rows import Rows, even_batches
 from askwise.core.tasks import Task
+from askwise.core.tensors import evaluating
 from askwise.core.walk import walk
 from askwise.training.episode import Episode
-from askwise.training.modes import evaluating
 from askwise.training.weights import WeightedObjective
 
 
@@ -81,15 +81,22 @@ class EpisodeObjective(WeightedObjective, Generic[E]):
 
         Steps alone would not do: who asks the dear questions first has a lower loss after each step, for more money.
         """
+        losses, weights = self.path_losses(rows)
+        return losses.sum() / (weights.sum() * self.task.unit)
+
+    def path_losses(self, rows: Rows) -> tuple[Tensor, Tensor]:
+        """Of each row, the loss along its greedy path times what is spent with it, and all that is spent."""
         horizon = self.prices.mean() * (self.n_steps + 1)
-        total, weights = (torch.zeros((), device=rows.x.device) for _ in range(2))
+        found = []
         for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
             assert batch.y is not None
             ones = torch.ones(len(batch), device=rows.x.device)
+            losses, weights = torch.zeros_like(ones), torch.zeros_like(ones)
             for t, step in enumerate(walk(self.policy, batch, self.prices, self.n_steps + 1)):
                 end = step.spent_next if t < self.n_steps else horizon
                 spent = torch.minimum(horizon, end) - torch.minimum(horizon, step.spent)
                 weight = self.weights(batch, step.known, ones) * spent
-                total += (self.task.loss(step.belief.outputs, batch.y) * weight).sum()
-                weights += weight.sum()
-        return total / (weights * self.task.unit)
+                losses += self.task.loss(step.belief.outputs, batch.y) * weight
+                weights += weight
+            found.append((losses, weights))
+        return torch.cat([part for part, _ in found]), torch.cat([part for _, part in found])

@@ -46,18 +46,6 @@ def set_training_mode(policy: nn.Module) -> None:
 
 
 @contextmanager
-def evaluating(module: nn.Module) -> Iterator[None]:
-    """Run a module as it will be used, without dropout, then restore the mode of each of its parts."""
-    before = [(part, part.training) for part in module.modules()]
-    module.eval()
-    try:
-        yield
-    finally:
-        for part, mode in before:
-            part.training = mode
-
-
-@contextmanager
 def threads(count: int | None) -> Iterator[None]:
     """Run with a number of CPU threads; None: with as many as torch has."""
     before = torch.get_num_threads()

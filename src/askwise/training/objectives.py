@@ -11,9 +11,9 @@ from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.rows import Rows
 from askwise.core.tasks import Task
+from askwise.core.tensors import evaluating
 from askwise.training.draws import seeded_rng
 from askwise.training.known_sets import random_known
-from askwise.training.modes import evaluating
 from askwise.training.update import without_gradients
 from askwise.training.weights import WeightedObjective, weighted_mean
 

@@ -17,12 +17,12 @@ from askwise.core.rows import Rows
 from askwise.core.step import propose
 from askwise.core.stopping import Budget
 from askwise.core.tasks import Task
+from askwise.core.tensors import evaluating
 from askwise.core.walk import explore, walk
 from askwise.networks.pair_policy import PairPolicy
 from askwise.training.episode import Episode
 from askwise.training.episodes import EpisodeObjective
 from askwise.training.known_sets import random_known
-from askwise.training.modes import evaluating
 from askwise.training.replay import ReplayMemory, TargetPolicy
 from askwise.training.update import without_gradients
 from askwise.training.weights import WeightedObjective
@@ -42,7 +42,7 @@ def episodes(policy: Policy, rows: Rows, prices: Prices, n_steps: int, rule: Bud
     order = torch.rand(known.shape, device=known.device)
     for _ in range(n_steps):
         belief = tracker.belief(known)
-        step = propose(belief, known, rows.available, spent, prices, rule, policy.is_information)
+        step = propose(belief, known, rows.available, spent, prices, rule, policy.ranking)
         step = explore(replace(step, open=step.values > -torch.inf), epsilon, order)
         tracker.reveal(step.choice, step.can_ask)
         known, spent = step.known_next, step.spent_next
@@ -170,7 +170,7 @@ class QLearning(WeightedObjective, nn.Module):
             online_eval = Belief(*networks.onward(first.detach()))
             target = self.target(x, mask)
         each = (
-            Belief(*(p.float().unflatten(0, known.shape[:2]) for p in belief))
+            Belief(*(p.float().unflatten(0, known.shape[:2]) for p in (belief.outputs, belief.scores)))
             for belief in (online, online_eval, target)
         )
         return self.loss(rows, weight, states, *each)

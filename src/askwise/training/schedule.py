@@ -6,6 +6,7 @@ import math
 
 SMALLEST_BATCH, LARGEST_BATCH = 64, 512
 FEWEST_EPOCHS, MOST_EPOCHS = 4, 100
+FEWEST_PARTS, MOST_PARTS, ROWS_PER_PART, MOST_COLUMNS_IN_PARTS = 8, 32, 400, 128
 
 
 def batch_size_for(n_rows: int) -> int:
@@ -17,6 +18,11 @@ def epochs_for(n_rows: int, batch_size: int, updates: int) -> int:
     """Epochs that give about this many updates: a few passes at least over large tables, a hundred at most over small
     ones, which are known by heart by then."""
     return min(MOST_EPOCHS, max(FEWEST_EPOCHS, math.ceil(updates / math.ceil(n_rows / batch_size))))
+
+
+def parts_for(n_rows: int, n_columns: int) -> int:
+    """Into how many parts numbers are cut: more the more rows there are, none in tables of very many columns."""
+    return 1 if n_columns > MOST_COLUMNS_IN_PARTS else min(MOST_PARTS, max(FEWEST_PARTS, n_rows // ROWS_PER_PART))
 
 
 def dropout_for(n_rows: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,17 @@ class Column:
     high: float = 0.0
     whole: bool = False
     categories: tuple[str, ...] = ()
+    edges: tuple[float, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it; without parts as it was before there were any."""
+        facts = asdict(self)
+        return facts if self.edges else {name: value for name, value in facts.items() if name != "edges"}
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Column:
+        facts: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in data.items()}
+        return Column(**facts)
 
     @property
     def n_entries(self) -> int:
@@ -172,6 +183,19 @@ def _categories(values: pd.Series[Any], name: str) -> tuple[str, ...]:
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(k for k in map(category_key, values.dtype.categories) if k in kept)
     return tuple(sorted(kept))
+
+
+def with_edges(column: Column, series: pd.Series[Any], n_parts: int) -> Column:
+    """A column of numbers with edges at quantiles of its values, so that each part holds about as many of them."""
+    if column.kind != NUMBER or n_parts < 2:
+        return column
+    numbers = series[series.notna().to_numpy()].to_numpy(dtype=np.float64)
+    values, counts = np.unique(column.scaled(numbers), return_counts=True)
+    # A value that is very frequent, as 0 often is, gets no more than its own part: the others need theirs.
+    mass = np.cumsum(np.minimum(counts, len(numbers) / n_parts))
+    edges = np.unique(values[np.searchsorted(mass, np.linspace(0, mass[-1], n_parts + 1)).clip(max=len(values) - 1)])
+    # Two edges are a straight line, which the entry is already.
+    return replace(column, edges=tuple(edges.tolist())) if len(edges) > 2 else column
 
 
 def ordered(column: Column, choices: Sequence[Any]) -> Column:

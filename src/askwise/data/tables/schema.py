@@ -14,7 +14,7 @@ import pandas as pd
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, listed, unknown_name
 from askwise.core.features import FeatureSpace
-from askwise.data.tables.column import CATEGORY, Column, describe, ordered
+from askwise.data.tables.column import CATEGORY, Column, describe, ordered, with_edges
 from askwise.data.tables.encoding import encode_column
 from askwise.data.tables.groups import GroupSpec, as_list, find_column, group_members
 from askwise.data.tables.prices import group_costs
@@ -102,6 +102,11 @@ class Schema:
             entry += width
         return rows_of(self.space, x, present)
 
+    def with_parts(self, frame: pd.DataFrame, n_parts: int) -> Schema:
+        """The same with numbers cut into parts at quantiles of these rows."""
+        columns = tuple(with_edges(c, frame.iloc[:, i], n_parts) for i, c in enumerate(self.columns))
+        return replace(self, columns=columns, space=_with_entries(self.space, columns))
+
     def put(self, name: str, value: Any, x: Array, present: Array) -> None:
         """Write the parsed answer of one column, never None, into a row's x (1, entries) and present (1, columns)."""
         c = self.column_position[name]
@@ -114,19 +119,21 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         space = asdict(self.space)
-        del space["column_of_entry"]
-        facts = {"columns": [asdict(c) for c in self.columns], "space": space, "named": self.named}
+        del space["column_of_entry"], space["edges"]
+        facts = {"columns": [c.to_dict() for c in self.columns], "space": space, "named": self.named}
         wording = {name: asdict(words) for name, words in self.wording.items()}
         # Without any, the same as before there were wordings: what was told apart by it still is.
         return facts | ({"wording": wording} if wording else {})
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Schema:
-        columns = tuple(Column(**{**c, "categories": tuple(c["categories"])}) for c in data["columns"])
+        columns = tuple(Column.from_dict(c) for c in data["columns"])
         space = {k: tuple(v) for k, v in data["space"].items()}
         # A model saved before questions had texts has none.
         wording = {name: Wording(**words) for name, words in data.get("wording", {}).items()}
-        return Schema(columns, FeatureSpace(**space, column_of_entry=_entries(columns)), data["named"], wording)
+        return Schema(
+            columns, _with_entries(FeatureSpace(**space, column_of_entry=()), columns), data["named"], wording
+        )
 
     @staticmethod
     def of(
@@ -156,7 +163,7 @@ class Schema:
         columns = tuple(
             ordered(describe(frame.iloc[:, c], name), words.choices.get(name, ())) for c, name in enumerate(names)
         )
-        space = FeatureSpace(group_names, costs_of, group_of_column, _entries(columns))
+        space = _with_entries(FeatureSpace(group_names, costs_of, group_of_column, ()), columns)
         return Schema(columns, space, named, words.wording)
 
 
@@ -170,5 +177,8 @@ def rows_of(space: FeatureSpace, x: Array, present: Array) -> Rows:
     return Rows(torch.from_numpy(x), there, space.available(there))
 
 
-def _entries(columns: Sequence[Column]) -> tuple[int, ...]:
-    return tuple(c for c, column in enumerate(columns) for _ in range(column.n_entries))
+def _with_entries(space: FeatureSpace, columns: Sequence[Column]) -> FeatureSpace:
+    """The space with the entries of these columns."""
+    entries = tuple(c for c, column in enumerate(columns) for _ in range(column.n_entries))
+    edges = tuple(columns[c].edges for c in entries) if any(column.edges for column in columns) else ()
+    return replace(space, column_of_entry=entries, edges=edges)

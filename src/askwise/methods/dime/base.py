@@ -78,8 +78,13 @@ class Dime(NeuralMethod):
         with frozen(policy.networks.predictor_parts):
             # The squared error of single draws is mostly noise: which epoch has the lowest says little.
             values = replace(pretrain, epochs=self.value_epochs(pretrain.epochs), keep_best=False, patience=None)
-            training.stage("value", ValueWarmUp(policy, task), values)
-        training.stage("joint", self.joint(policy, training, task, joint), self.walked(joint, training))
+            training.stage("value", ValueWarmUp(policy, task, self.prices(policy, training)), values)
+        objective = self.joint(policy, training, task, joint)
+        self.before_joint(policy, objective, training)
+        training.stage("joint", objective, self.walked(joint, training))
+
+    def before_joint(self, policy: DimePolicy, objective: JointObjective, training: Training) -> None:
+        """Called once before episodes are learnt from."""
 
     def joint(self, policy: DimePolicy, training: Training, task: Task, plan: Plan) -> JointObjective:
         """Algorithm 1, for a stage of this plan."""

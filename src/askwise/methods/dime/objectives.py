@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from askwise.core.policy import Policy
 from askwise.core.prices import Prices
+from askwise.core.ranking import LookAhead
 from askwise.core.rows import Rows
 from askwise.core.tasks import Task
 from askwise.methods.dime.policy import DimePolicy
@@ -24,9 +24,12 @@ class ValueWarmUp(RandomDraws):
 
     validation_draws = 8
 
-    def __init__(self, policy: Policy, task: Task) -> None:
+    policy: DimePolicy
+
+    def __init__(self, policy: DimePolicy, task: Task, prices: Prices) -> None:
         self.policy = policy
         self.task = task
+        self.prices = prices
 
     def errors(self, rows: Rows) -> tuple[Tensor, Tensor]:
         """Squared error of the value of a random step of each row, in units of the loss."""
@@ -37,7 +40,12 @@ class ValueWarmUp(RandomDraws):
         belief = self.policy(rows.x, mask)
         assert belief.scores is not None
         score = belief.scores.gather(1, step.choice.T)[:, 0]
-        return ((score - gain) / self.task.unit) ** 2 * step.taken[0], known_next
+        error = ((score - gain) / self.task.unit) ** 2
+        if belief.ahead is not None:
+            ahead = belief.ahead.gather(1, step.choice.T)[:, 0]
+            returns = self.policy.best_returns(rows, known_next[None], self.prices)[0]
+            error = error + ((ahead - returns) / self.task.unit) ** 2
+        return error * step.taken[0], known_next
 
     def _losses(self, rows: Rows, mask: Tensor) -> Tensor:
         assert rows.y is not None
@@ -94,7 +102,20 @@ class JointObjective(EpisodeObjective[Episode]):
         gain = self.gains(self.task.loss(outputs_eval, y).view(shape), episode)
         error = (episode.before(belief.scores.view(shape)) - gain) / self.task.unit
         step_weight = episode.taken * episode.after(state_weight.expand(shape))
-        return predictor_loss + weighted_mean(error**2, step_weight)
+        loss = predictor_loss + weighted_mean(error**2, step_weight)
+        if belief.ahead is None:
+            return loss
+        error = (episode.before(belief.ahead.view(shape)) - self._ahead(rows, episode, gain)) / self.task.unit
+        return loss + weighted_mean(error**2, step_weight)
+
+    def _ahead(self, rows: Rows, episode: Episode, gains: Tensor) -> Tensor:
+        """What follows each step of the episode, discounted, (steps, batch)."""
+        ranking = self.policy.ranking
+        assert isinstance(ranking, LookAhead)
+        known = episode.before(episode.known).flatten(0, 1)
+        price = self.prices.of_choice(known, episode.choice.flatten()).expand(len(known)).view(episode.choice.shape)
+        ends = self.policy.best_returns(rows, episode.ends(), self.prices)
+        return episode.returns_ahead(gains, *ranking.factors(price), ends)
 
     def gains(self, losses: Tensor, episode: Episode) -> Tensor:
         """What each step is worth, (steps, batch): the target of its value, from losses (states, batch)."""

@@ -12,9 +12,14 @@ from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
+from askwise.methods.checks import is_number
 from askwise.methods.dime.base import FIRST_VALUE, Dime
+from askwise.methods.dime.lookahead import DISCOUNT, looking_ahead_pays
+from askwise.methods.dime.objectives import JointObjective
+from askwise.methods.dime.policy import DimePolicy
 from askwise.methods.neural import NeuralMethod
 from askwise.methods.table import TableMethod
+from askwise.model.model import Model
 from askwise.networks.pair import Networks, SeparateNetworks
 from askwise.networks.prior_pair import PriorNetworks
 from askwise.training.loop import Training
@@ -27,6 +32,7 @@ class TableDime(TableMethod, Dime):
     share_trunk: bool = False
     predictor: nn.Module | None = None
     value: nn.Module | None = None
+    lookahead: float | str = 0.0
     free_network: bool = False
     stop_gradient: bool = True
 
@@ -40,10 +46,44 @@ class TableDime(TableMethod, Dime):
             raise AskwiseError("free_network=True is for free columns, and there are none; name some with free=")
         if (self.predictor is None) != (self.value is None):
             raise AskwiseError("give both predictor= and value=, or neither")
+        if self.lookahead != "auto" and not (is_number(self.lookahead) and 0 <= self.lookahead < 1):
+            raise AskwiseError(f"lookahead must be 'auto' or a number in [0, 1), was given {self.lookahead!r}")
+        if self.lookahead not in ("auto", 0) and (self.predictor is not None or self.free_network):
+            raise AskwiseError(
+                "lookahead needs a second score for each group, which predictor=, value= and free_network=True do not "
+                "have; leave it out"
+            )
         if self.predictor is not None and self.share_trunk:
             raise AskwiseError(
                 "share_trunk=True builds its own networks; it can't be joined with predictor= and value="
             )
+
+    def build(self, space: FeatureSpace, task: Task) -> Policy:
+        policy = super().build(space, task)
+        assert isinstance(policy, DimePolicy)
+        if self._looks_ahead:
+            policy.look_ahead(DISCOUNT if isinstance(self.lookahead, str) else self.lookahead)
+        return policy
+
+    @property
+    def _looks_ahead(self) -> bool:
+        return self.lookahead != 0 and self.predictor is None and not self.free_network
+
+    def before_joint(self, policy: DimePolicy, objective: JointObjective, training: Training) -> None:
+        """Settle whether to look ahead, if that is left to the data."""
+        if self.lookahead == "auto" and policy.discount and not looking_ahead_pays(policy, objective, training.val):
+            policy.look_ahead(0.0)
+
+    def train(self, policy: Policy, training: Training, task: Task) -> None:
+        super().train(policy, training, task)
+        assert isinstance(policy, DimePolicy)
+        policy.drop_unused_scores()
+
+    def set_model(self, model: Model) -> None:
+        super().set_model(model)
+        if isinstance(model.policy, DimePolicy):
+            # What was settled in training.
+            self.settings_["lookahead"] = model.policy.discount
 
     def networks(self, space: FeatureSpace, task: Task) -> Networks:
         if self.predictor is not None and self.value is not None:
@@ -57,7 +97,7 @@ class TableDime(TableMethod, Dime):
             with_prior = PriorNetworks(space, task.n_outputs, *sizes, self.stop_gradient)
             nn.init.constant_(with_prior.value.head.bias, FIRST_VALUE)
             return with_prior
-        networks = self.pair(space, task, self.share_trunk)
+        networks = self.pair(space, task, self.share_trunk, space.n_groups * (1 + self._looks_ahead))
         nn.init.constant_(networks.score_head.bias, FIRST_VALUE)
         return networks
 
@@ -76,6 +116,10 @@ class DimeClassifier(ClassifierMethod, TableDime):
     costs, groups, free: prices, panels of columns asked together, and columns known from the start. questions: texts,
     units, help and the order of choices, by the name of a column or group.
     max_steps: questions in a training episode, by default as many as there are groups, 32 at most.
+    encoding: "raw" gives a network each number as it is, a whole number cuts it into so many piecewise-linear parts
+    beside that, "auto" into as many as suit the rows. base_rates: with nothing known, predict the frequency of each
+    label. lookahead: how much counts what the questions after one bring, in [0, 1); 0 is the paper's method, "auto"
+    looks ahead only if that lowers the loss on the validation rows.
     hidden, layers, dropout, share_trunk: the networks, dropout by default less the more rows there are. free_network:
     free columns pass through a network of their own, which predictions train only with stop_gradient=False. predictor,
     value: modules (x, mask) -> outputs and (batch, n_groups) instead of them.
