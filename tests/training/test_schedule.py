@@ -1,6 +1,6 @@
 """How long and how gently to train."""
 
-from askwise.training.schedule import MOST_EPOCHS, batch_size_for, dropout_for, epochs_for
+from askwise.training.schedule import MOST_EPOCHS, batch_size_for, dropout_for, epochs_for, parts_for
 
 
 def test_dropout_falls_as_rows_grow():
@@ -25,3 +25,8 @@ def test_epochs_give_about_the_updates_asked_for():
 
 def test_large_tables_are_read_a_few_times_at_least():
     assert epochs_for(10_000_000, 512, updates=1700) == 4
+
+
+def test_numbers_are_cut_into_more_parts_the_more_rows_there_are():
+    assert [parts_for(n, 10) for n in (200, 4000, 50_000)] == [4, 10, 32]
+    assert parts_for(50_000, 784) == 1
