@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from askwise import Budget, DimeClassifier, DimeRegressor, NumpyModel, Session, load
+from askwise import METHODS, Budget, DimeClassifier, DimeRegressor, NumpyModel, Session, load
 from askwise.core.errors import AskwiseError
 from askwise.core.features import FeatureSpace
 from askwise.networks.encoding import InputEncoding
@@ -109,3 +109,16 @@ def test_a_wave_is_learnt_better_in_parts():
 def test_an_encoding_that_can_not_be_is_told(encoding, table):
     with pytest.raises(AskwiseError, match=r"encoding must be 'auto', 'raw' or a whole number of at least 2"):
         DimeClassifier(encoding=encoding).fit(*table)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name.endswith("-classifier")])
+def test_every_method_reads_parts_or_says_that_it_can_not(method, table):
+    X, y = table[0].drop(columns="kind").fillna(0.0), table[1]
+    settings = {"encoding": 4, "hidden": 4, "epochs": 1, "pretrain_epochs": 1, "selection_epochs": 1, "random_state": 0}
+    model = METHODS[method]()
+    model.set_params(**{name: value for name, value in settings.items() if name in model.get_params()})
+    if method.startswith("eddi"):
+        with pytest.raises(AskwiseError, match="encoding=4 can't be used"):
+            model.fit(X, y)
+    else:
+        assert len(model.fit(X, y).acquire(X.head(3)).order) == 3

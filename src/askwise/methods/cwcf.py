@@ -139,7 +139,7 @@ class CwcfClassifier(ClassifierMethod, QMethod):
     registry_name = "cwcf-classifier"
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
-        trunk = MlpTrunk(space.n_inputs, self.hidden, self.layers, self.dropout or 0.0, InputEncoding(space))
+        trunk = MlpTrunk(InputEncoding(space), self.hidden, self.layers, self.dropout or 0.0)
         return CwcfPolicy(space, task, DuelingNetworks(trunk, self.hidden, task.n_outputs, space.n_groups))
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:

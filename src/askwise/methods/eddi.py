@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import pandas as pd
 import torch
 from torch import Tensor, nn
 
 from askwise.core.belief import Belief
 from askwise.core.capabilities import Capabilities
+from askwise.core.errors import AskwiseError
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.rows import Rows
@@ -183,6 +185,18 @@ class Imagining(RandomDraws):
 @with_settings
 class Eddi(TableMethod, ImaginingMethod):
     """What EDDI's classifier and regressor share: settings, networks and the stages of training."""
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        if not isinstance(self.encoding, str):
+            raise AskwiseError(
+                f"EDDI adds imagined answers to its first layer as they are: encoding={self.encoding!r} can't be used; "
+                "leave it out"
+            )
+
+    def _n_parts(self, inputs: pd.DataFrame) -> int:
+        del inputs
+        return 1
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         model = PartialVae(space, self.hidden, self.latent, self.layers, self.dropout or 0.0)

@@ -84,7 +84,7 @@ class TableMethod(NeuralMethod):
 
     def network(self, space: FeatureSpace, n_outputs: int) -> Mlp:
         """A network on (x, mask), of the size that the settings say."""
-        return Mlp(space.n_inputs, self.hidden, n_outputs, self.layers, self.dropout or 0.0, InputEncoding(space))
+        return Mlp(InputEncoding(space), self.hidden, n_outputs, self.layers, self.dropout or 0.0)
 
     def pair(
         self, space: FeatureSpace, task: Task, share_trunk: bool = False, n_scores: int | None = None
@@ -92,7 +92,7 @@ class TableMethod(NeuralMethod):
         """A predictor and a network with a score for each group, apart or on one trunk."""
         n_scores = n_scores or space.n_groups
         if share_trunk:
-            trunk = MlpTrunk(space.n_inputs, self.hidden, self.layers, self.dropout or 0.0, InputEncoding(space))
+            trunk = MlpTrunk(InputEncoding(space), self.hidden, self.layers, self.dropout or 0.0)
             head = nn.Linear(self.hidden, n_scores)
             return SharedNetworks(trunk, nn.Linear(self.hidden, task.n_outputs), head)
         scores = self.network(space, n_scores)

@@ -19,22 +19,18 @@ Perceptron = list[SideBySide]
 
 
 class MlpTrunk(Declaring, nn.Module):
-    """Hidden layers over (inputs, mask): Linear, ReLU and dropout, `layers` times."""
+    """Hidden layers over (inputs, mask): Linear, ReLU and dropout, `layers` times.
+
+    reads: how inputs and mask are encoded, or how many there are together.
+    """
 
     declared: ClassVar[Capabilities] = Capabilities(incremental=True, numpy_form=True)
     computed_by: ClassVar[tuple[str, ...]] = ("forward", "first", "onward")
 
-    def __init__(
-        self,
-        n_inputs: int,
-        hidden: int,
-        layers: int = 2,
-        dropout: float = 0.3,
-        encoding: InputEncoding | None = None,
-    ) -> None:
+    def __init__(self, reads: InputEncoding | int, hidden: int, layers: int = 2, dropout: float = 0.3) -> None:
         super().__init__()
-        self.encoding = encoding
-        widths = [n_inputs] + [hidden] * layers
+        self.encoding = reads if isinstance(reads, InputEncoding) else None
+        widths = [reads.n_inputs if isinstance(reads, InputEncoding) else reads] + [hidden] * layers
         parts: list[nn.Module] = []
         for before, after in pairwise(widths):
             parts += [nn.Linear(before, after), nn.ReLU(), Dropout(dropout)]
@@ -86,16 +82,10 @@ class Mlp(Declaring, nn.Module):
     computed_by: ClassVar[tuple[str, ...]] = ("forward", "first", "onward")
 
     def __init__(
-        self,
-        n_inputs: int,
-        hidden: int,
-        n_outputs: int,
-        layers: int = 2,
-        dropout: float = 0.3,
-        encoding: InputEncoding | None = None,
+        self, reads: InputEncoding | int, hidden: int, n_outputs: int, layers: int = 2, dropout: float = 0.3
     ) -> None:
         super().__init__()
-        self.trunk = MlpTrunk(n_inputs, hidden, layers, dropout, encoding)
+        self.trunk = MlpTrunk(reads, hidden, layers, dropout)
         self.head = nn.Linear(hidden, n_outputs)
 
     @property

@@ -52,12 +52,12 @@ class Units:
         return Belief(outputs * self.outputs + base, *(np.split(scores, 2, axis=1) if self.looks_ahead else [scores]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EntryParts:
-    """Where the parts of an entry lie among the inputs of the first layers, and between which edges."""
+    """Where an entry, its mask and its parts lie among the inputs of the first layers, and the edges of the parts."""
 
     entry: int
-    column: int
+    known: int
     start: int
     edges: Array
 
@@ -75,7 +75,7 @@ def entry_parts(space: FeatureSpace) -> list[EntryParts]:
     start, found = space.n_entries + space.n_columns, []
     for entry, edges in enumerate(space.edges):
         if edges:
-            found.append(EntryParts(entry, space.column_of_entry[entry], start, np.array(edges)))
+            found.append(EntryParts(entry, space.n_entries + space.column_of_entry[entry], start, np.array(edges)))
             start += len(edges) - 1
     return found
 
@@ -93,7 +93,7 @@ class RowNetworks:
         n_scores = space.n_groups * (2 if units.looks_ahead else 1)
         self.n_outputs = sum(len(chain[-1].bias) for chain in chains) - n_scores
         self.n_plain = space.n_entries + space.n_columns
-        self.parts = entry_parts(space)
+        self.parts_at = {i: parts for parts in entry_parts(space) for i in (parts.entry, parts.known)}
         self.least, self.most = _outermost(space)
         self.onward = [chain[1:] for chain in chains]
         self.ends = np.cumsum([len(chain[0].bias) for chain in chains]).tolist()
@@ -165,23 +165,19 @@ class MlpRow:
 
     def belief(self, x: Array, mask: Array) -> Belief:
         networks = self.networks
-        cut = np.minimum(np.maximum(x, networks.least), networks.most) if networks.parts else x
+        cut = np.minimum(np.maximum(x, networks.least), networks.most) if networks.parts_at else x
         inputs = np.concatenate([cut, mask], axis=1, dtype=np.float64)[0]
         changed = np.flatnonzero(inputs != self.inputs)
         self.total += networks.contribution(changed, inputs)
         self.total -= networks.contribution(changed, self.inputs)
-        for parts in networks.parts:
+        for parts in {networks.parts_at[i] for i in changed.tolist() if i in networks.parts_at}:
             self._change_parts(parts, inputs)
         self.inputs = inputs
         return networks.belief(self.total)
 
     def _change_parts(self, parts: EntryParts, inputs: Array) -> None:
         """Add the parts of an entry that became known or has another value."""
-        known = len(self.networks.least) + parts.column
-        before, after = (self.inputs[known], self.inputs[parts.entry]), (inputs[known], inputs[parts.entry])
-        if before == after:
-            return
-        if after[0]:
-            self.total += self.networks.contribution_of_parts(parts, after[1])
-        if before[0]:
-            self.total -= self.networks.contribution_of_parts(parts, before[1])
+        if inputs[parts.known]:
+            self.total += self.networks.contribution_of_parts(parts, inputs[parts.entry])
+        if self.inputs[parts.known]:
+            self.total -= self.networks.contribution_of_parts(parts, self.inputs[parts.entry])

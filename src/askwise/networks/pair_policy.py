@@ -58,7 +58,7 @@ class PairPolicy(Policy):
 
         discount: how much counts what follows a question of the mean price; 0 ranks by one question.
         """
-        self.lookahead = torch.tensor(discount).to(self.temperature)
+        self.lookahead = torch.tensor(discount, dtype=torch.float64, device=self.temperature.device)
         # Also as a number, which a step can use without waiting for a GPU.
         self.discount = discount
 
@@ -159,9 +159,8 @@ class PairPolicy(Policy):
         if raw is None:
             return Belief(scaled, None)
         scores = self._scale(at_least_float32(raw), scaled if self.tempered_scores else outputs)
-        if scores.shape[1] == 1 or self.discount == 0:
-            return Belief(scaled, scores[:, : self.space.n_groups])
-        return Belief(scaled, *scores.chunk(2, 1))
+        # A head that may look ahead, and does not, has scores that nobody needs.
+        return Belief(scaled, *(scores.chunk(2, 1) if self.discount else [scores[:, : self.space.n_groups]]))
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         # Models saved before there was a temperature have none.
@@ -171,7 +170,7 @@ class PairPolicy(Policy):
         if base_rate is not None:
             self.set_base_rate(base_rate)
         if f"{prefix}lookahead" in state_dict:
-            self.look_ahead(round(float(state_dict[f"{prefix}lookahead"]), 6))
+            self.look_ahead(float(state_dict[f"{prefix}lookahead"]))
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def _scale(self, raw: Tensor, outputs: Tensor) -> Tensor:

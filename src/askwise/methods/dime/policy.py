@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import torch
 from torch import Tensor
 
 from askwise.core.belief import Belief
@@ -42,9 +43,9 @@ class DimePolicy(PairPolicy):
                     outputs_eval, _ = self._forward_states(x, mask, False, episode)
         assert raw is not None
         choice = episode.choice_of_states().flatten()[:, None]
-        belief = self._belief(outputs, raw)
-        ahead = None if belief.ahead is None else belief.ahead.gather(1, choice)
-        return Belief(belief.outputs, belief.scores.gather(1, choice), ahead), self._belief(outputs_eval, None).outputs
+        if self.discount:
+            choice = torch.cat([choice, choice + self.space.n_groups], 1)
+        return self._belief(outputs, raw.gather(1, choice)), self._belief(outputs_eval, None).outputs
 
     def drop_unused_scores(self) -> None:
         """Drop the estimates of what lies ahead, if groups are ranked by one question after all."""
