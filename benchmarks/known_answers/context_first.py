@@ -11,8 +11,13 @@ from benchmarks.shared.measuring import wall_seconds
 from benchmarks.shared.options import Options, tiny
 from benchmarks.shared.results import Table, write_results
 
-# Those that look further ahead than one question, trained for the budget, and one that does not.
-COMPARED = {"cwcf": True, "opportunistic": True, "dime": False}
+# The method, its settings, and whether it is trained for the budget: all but dime look further than one question.
+COMPARED: dict[str, tuple[str, dict[str, Any], bool]] = {
+    "cwcf": ("cwcf", {}, True),
+    "opportunistic": ("opportunistic", {}, True),
+    "dime": ("dime", {}, False),
+    "dime-lookahead": ("dime", {"lookahead": 0.7}, False),
+}
 CONTEXT = "context"
 
 
@@ -22,13 +27,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     options.add("--test-rows", type=int, default=10_000, smoke=50)
     options.add("--budget", type=int, default=5, smoke=2)
     options.add("--seeds", type=int, default=2, smoke=1)
+    options.add_argument("--methods", nargs="+", choices=COMPARED, default=list(COMPARED))
     args = options.read(argv)
     truth = DISTRIBUTIONS["cube-nm"]()
     x_test, y_test = truth.sample(args.test_rows, seed=1_000_000)
     table = Table(["method", "seed", "asks the context first", f"accuracy at {args.budget}", "s to train"])
-    for name, takes_budget in COMPARED.items():
-        method = METHODS[f"{name}-classifier"]
-        own: dict[str, Any] = {"budget": args.budget} if takes_budget else {}
+    for name in args.methods:
+        short, settings, takes_budget = COMPARED[name]
+        method = METHODS[f"{short}-classifier"]
+        own = settings | ({"budget": args.budget} if takes_budget else {})
         for seed in range(args.seeds):
             model = method(**truth.settings, **own, **tiny(args, method), random_state=seed)
             x, y = truth.sample(args.rows, seed)

@@ -24,6 +24,7 @@ from askwise.training.loop import Training
 from askwise.training.objectives import FreeColumnDropout, MaskedPrediction
 from askwise.training.recording import Recording, _State, capture_if_possible
 from askwise.training.update import Plan, Update
+from separating import Separating
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -177,21 +178,6 @@ class Waiting(nn.Linear):
         x = nn.functional.dropout(x, 0.2, self.training)
         torch.cuda.synchronize()
         return super().forward(x)
-
-
-class Separating:
-    """Cross entropy of a layer on everything."""
-
-    def __init__(self, policy):
-        self.policy = policy
-
-    def losses(self, rows, weight, progress):
-        del progress
-        losses = nn.functional.cross_entropy(self.policy(rows.x), rows.y, reduction="none")
-        yield (losses * weight).sum() / weight.sum()
-
-    def validate(self, rows):
-        return nn.functional.cross_entropy(self.policy(rows.x), rows.y)
 
 
 def train(policy, objective, rows, plan, **settings):

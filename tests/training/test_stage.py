@@ -10,6 +10,7 @@ from askwise.training.checkpoint import Checkpoint
 from askwise.training.loop import Training
 from askwise.training.stage import Stage
 from askwise.training.update import Plan
+from separating import Separating
 
 PLAN = Plan(epochs=4, batch_size=16, learning_rate=0.05)
 
@@ -18,21 +19,6 @@ def rows_of(n, seed):
     x = torch.randn(n, 3, generator=torch.Generator().manual_seed(seed))
     present = torch.ones(n, 3, dtype=torch.bool)
     return Rows(x, present, present, (x.sum(1) > 0).long())
-
-
-class Separating:
-    """Cross entropy of a linear layer."""
-
-    def __init__(self, policy):
-        self.policy = policy
-
-    def losses(self, rows, weight, progress):
-        del progress
-        losses = nn.functional.cross_entropy(self.policy(rows.x), rows.y, reduction="none")
-        yield (losses * weight).sum() / weight.sum()
-
-    def validate(self, rows):
-        return nn.functional.cross_entropy(self.policy(rows.x), rows.y)
 
 
 def make_stage(plan=PLAN, **settings):

@@ -50,7 +50,17 @@ class FeatureSpace:
     @cached_property
     def n_parts(self) -> int:
         """How many parts all entries have together."""
-        return sum(max(len(edges) - 1, 0) for edges in self.edges)
+        return sum(map(len, self.part_positions.values()))
+
+    @cached_property
+    def part_positions(self) -> dict[int, range]:
+        """Where the parts of each entry that has some lie among a network's inputs: after entries and mask."""
+        start, found = self.n_entries + self.n_columns, {}
+        for entry, edges in enumerate(self.edges):
+            if edges:
+                found[entry] = range(start, start + len(edges) - 1)
+                start += len(edges) - 1
+        return found
 
     def rows_at_once(self, device: torch.device) -> int:
         """How many rows to compute at a time: as many as a CPU's cache holds, or as keep a GPU busy."""

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from askwise.core.errors import AskwiseError, BundleError, unknown_name
+from askwise.core.errors import AskwiseError, unknown_name
 from askwise.methods.base import Method
 from askwise.methods.registry import IMAGE_METHODS, METHODS
 from askwise.model import file as bundle
-from askwise.model.file import saved_rule
+from askwise.model.file import saved_rule, telling_of_damage
 from askwise.model.model import Model
 from askwise.networks.own_backbones import CNN_WIDTHS
 from askwise.networks.pair_policy import PairPolicy
@@ -28,13 +28,15 @@ def load(path: str | Path, device: str = "auto", **modules: nn.Module) -> Any:
     device: where a model of images runs; one of tables runs on the CPU, where it is fastest.
     """
     place = pick_device(device)
-    contents = bundle.read(path)
-    try:
-        return _estimator(path, contents, modules, place)
-    except AskwiseError:
-        raise
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError, RuntimeError) as error:
-        raise BundleError(f"{path} is not a whole askwise model: {error}") from error
+    return estimator_of(path, bundle.read(path), place, modules)
+
+
+def estimator_of(
+    path: str | Path, contents: bundle.Contents, device: torch.device, modules: dict[str, nn.Module] | None = None
+) -> Method:
+    """The estimator in a file that was read already."""
+    with telling_of_damage(path):
+        return _estimator(path, contents, modules or {}, device)
 
 
 def _estimator(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from askwise.core.errors import AskwiseError, BundleError
 from askwise.core.step import StoppingRule
 from askwise.model import file, numpy_model
 from askwise.model.description import contents_facts
@@ -30,14 +29,10 @@ def load_for_sessions(path: str | Path) -> LoadedModel:
     """Load a model from its file. One of plain perceptrons runs in numpy: torch takes seconds to import."""
     contents = file.read(path)
     if not numpy_model.can_load(contents):
-        from askwise.methods.loading import load
+        from askwise.methods.loading import estimator_of
+        from askwise.training.devices import pick_device
 
-        estimator = load(path)
+        estimator = estimator_of(path, contents, pick_device("auto"))
         return LoadedModel(estimator.model_, estimator.stop, contents_facts(contents), estimator)
-    try:
-        model = numpy_model.of_contents(contents)
-        return LoadedModel(model, contents.stop, contents_facts(contents))
-    except AskwiseError:
-        raise
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        raise BundleError(f"{path} is not a whole askwise model: {error}") from error
+    with file.telling_of_damage(path):
+        return LoadedModel(numpy_model.of_contents(contents), contents.stop, contents_facts(contents))

@@ -6,6 +6,8 @@ import hashlib
 import json
 import math
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -157,6 +159,17 @@ def _why(file: Path, error: Exception) -> str:
     if not start:
         return "it is empty"
     return f"it is damaged, cut short, or from another program ({error})"
+
+
+@contextmanager
+def telling_of_damage(path: str | Path) -> Iterator[None]:
+    """Inside the block, errors of contents that make no sense say that the file is not whole."""
+    try:
+        yield
+    except AskwiseError:
+        raise
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError, RuntimeError) as error:
+        raise BundleError(f"{path} is not a whole askwise model: {error}") from error
 
 
 def saved_rule(setting: dict[str, str] | None) -> StoppingRule | None:

@@ -39,7 +39,8 @@ class NumpyModel(SessionModel):
                 f"{path} can't be run without torch: its networks are not plain perceptrons, or it was written before "
                 "files said how to run them in numpy; use askwise.load(path)"
             )
-        return of_contents(contents)
+        with file.telling_of_damage(path):
+            return of_contents(contents)
 
     @property
     def is_information(self) -> bool:

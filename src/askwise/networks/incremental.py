@@ -34,11 +34,8 @@ class GroupInputs(nn.Module):
         for entry, column in enumerate(space.column_of_entry):
             entries[column].append(entry)
         parts: list[list[int]] = [[] for _ in range(space.n_columns)]
-        part = space.n_entries + space.n_columns
-        for entry, edges in enumerate(space.edges):
-            count = max(len(edges) - 1, 0)
-            parts[space.column_of_entry[entry]] += range(part, part + count)
-            part += count
+        for entry, positions in space.part_positions.items():
+            parts[space.column_of_entry[entry]] += positions
         inputs = [
             [i for c in columns for i in (*entries[c], space.n_entries + c, *parts[c])] for columns in space.members
         ]
@@ -54,6 +51,14 @@ class GroupInputs(nn.Module):
         there = torch.tensor([[1.0] * len(group) + [0.0] * (most - len(group)) for group in inputs])
         self.register_buffer("index", index, persistent=False)
         self.register_buffer("there", there, persistent=False)
+
+
+def _first_of_free(policy: Policy, networks: Networks, rows: Rows, bias: Tensor) -> Tensor:
+    """The outputs of the first layers if nothing but free columns is known, (rows, width)."""
+    if not policy.space.has_free_columns:
+        return bias.expand(len(rows), -1).contiguous()
+    mask = policy.mask(torch.zeros_like(rows.available), rows.present)
+    return networks.first(policy.hide(rows.x, mask), mask)
 
 
 class FirstLayerTracker(Tracker):
@@ -74,11 +79,7 @@ class FirstLayerTracker(Tracker):
         self.rows_of_weight = weight.T.contiguous()
         # What the network would see if everything were known: entries that are absent are 0 already.
         self.inputs = networks.inputs(rows.x, rows.present)
-        if policy.space.has_free_columns:
-            mask = policy.mask(torch.zeros_like(rows.available), rows.present)
-            self.first = networks.first(policy.hide(rows.x, mask), mask).detach()
-        else:
-            self.first = bias.expand(len(rows), -1).contiguous()
+        self.first = _first_of_free(policy, networks, rows, bias).detach()
 
     def belief(self, known: Tensor, scores: bool = True) -> Belief:
         del known
@@ -109,11 +110,7 @@ class Contributions:
         index, there = group_inputs.index, group_inputs.there
         gathered = inputs[:, index] * there.to(inputs.dtype)
         self.of_group = torch.bmm(gathered.transpose(0, 1), weight.T[index]).transpose(0, 1)
-        if policy.space.has_free_columns:
-            mask = policy.mask(torch.zeros_like(rows.available), rows.present)
-            self.base = networks.first(policy.hide(rows.x, mask), mask)
-        else:
-            self.base = bias.expand(len(rows), -1)
+        self.base = _first_of_free(policy, networks, rows, bias)
 
     def first(self, known: Tensor) -> Tensor:
         """Outputs of the first layers in states that know `known` (states, rows, groups): (states x rows, width)."""

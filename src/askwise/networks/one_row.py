@@ -71,13 +71,11 @@ class EntryParts:
 
 
 def entry_parts(space: FeatureSpace) -> list[EntryParts]:
-    """The parts of every entry that has some, in the order of `InputEncoding`."""
-    start, found = space.n_entries + space.n_columns, []
-    for entry, edges in enumerate(space.edges):
-        if edges:
-            found.append(EntryParts(entry, space.n_entries + space.column_of_entry[entry], start, np.array(edges)))
-            start += len(edges) - 1
-    return found
+    """The parts of every entry that has some."""
+    return [
+        EntryParts(entry, space.n_entries + space.column_of_entry[entry], places.start, np.array(space.edges[entry]))
+        for entry, places in space.part_positions.items()
+    ]
 
 
 class RowNetworks:
