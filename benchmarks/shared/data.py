@@ -10,21 +10,26 @@ import pandas as pd
 from sklearn.datasets import load_digits
 
 Array = np.ndarray[Any, Any]
+Inputs = Array | pd.DataFrame
 
 
 class Split(NamedTuple):
     """Rows and answers to train, to validate and to test."""
 
-    x: Array
+    x: Inputs
     y: Array
-    x_val: Array
+    x_val: Inputs
     y_val: Array
-    x_test: Array
+    x_test: Inputs
     y_test: Array
 
     @property
-    def validation(self) -> tuple[Array, Array]:
+    def validation(self) -> tuple[Inputs, Array]:
         return self.x_val, self.y_val
+
+    def evaluated(self, on: str) -> tuple[Inputs, Array]:
+        """The rows that figures are computed on: "validation" or "test"."""
+        return self.validation if on == "validation" else (self.x_test, self.y_test)
 
 
 def digits_split(folder: Path | None) -> Split:

@@ -50,14 +50,18 @@ def gpu_name() -> str | None:
     return torch.cuda.get_device_name() if torch.cuda.is_available() else None
 
 
-def write_results(folder: Path, name: str, table: Table, **more: Any) -> None:
-    """Write the table beside the machine and versions that made it."""
-    facts = {
+def facts() -> dict[str, Any]:
+    """The machine and the versions that results are made with."""
+    return {
         "askwise": askwise.__version__,
         "torch": torch.__version__,
         "python": platform.python_version(),
         "machine": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
     }
+
+
+def write_results(folder: Path, name: str, table: Table, **more: Any) -> None:
+    """Write the table beside the machine and versions that made it."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps({"facts": facts, **table.contents, **more}, indent=1))
+    (folder / f"{name}.json").write_text(json.dumps({"facts": facts(), **table.contents, **more}, indent=1))
