@@ -22,6 +22,7 @@ from askwise.networks.timm_backbone import TimmBackbone
 from benchmarks.shared.data import few_digit_images
 from benchmarks.shared.measuring import Clock, wall_seconds
 from benchmarks.shared.options import ROOT, TINY, Options
+from benchmarks.shared.results import rounded
 
 # The grid is 8 x 8 on both sets.
 GRID = 8
@@ -123,15 +124,6 @@ def line(facts: dict[str, Any]) -> str:
         f"all {100 * whole:.1f}  at 15 %: {', '.join(parts)}  area: {', '.join(areas)}  "
         f"{facts['seconds']} {facts['until']} {facts.get('peak_memory_gb')} GB"
     )
-
-
-def rounded(facts: Any) -> Any:
-    """Numbers to five digits: the files are kept."""
-    if isinstance(facts, dict):
-        return {key: rounded(value) for key, value in facts.items()}
-    if isinstance(facts, list):
-        return [rounded(value) for value in facts]
-    return float(f"{facts:.5g}") if isinstance(facts, float) else facts
 
 
 def images_of(path: Path | None) -> tuple[str, Images, Images]:

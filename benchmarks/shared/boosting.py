@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,7 +50,10 @@ class Boosting:
             names = {"verbose_feature_names_out": False, "remainder": "passthrough"}
             encoded = make_column_transformer((encoder, many), **names).set_output(transform="pandas")
             model = make_pipeline(encoded, model)
-        return model.fit(x, self.y)
+        with warnings.catch_warnings():
+            # scikit-learn 1.9 wants the encoder's seed in a generator of folds, which those before do not take.
+            warnings.filterwarnings("ignore", "`TargetEncoder", FutureWarning)
+            return model.fit(x, self.y)
 
     def everything(self, x: Inputs, y: Array, metric: str) -> float:
         """The metric with all columns."""

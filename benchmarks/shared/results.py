@@ -61,6 +61,15 @@ def facts() -> dict[str, Any]:
     }
 
 
+def rounded(found: Any) -> Any:
+    """Numbers to five digits: the files are kept."""
+    if isinstance(found, dict):
+        return {key: rounded(value) for key, value in found.items()}
+    if isinstance(found, list):
+        return [rounded(value) for value in found]
+    return float(f"{found:.5g}") if isinstance(found, float) else found
+
+
 def write_results(folder: Path, name: str, table: Table, **more: Any) -> None:
     """Write the table beside the machine and versions that made it."""
     folder.mkdir(parents=True, exist_ok=True)

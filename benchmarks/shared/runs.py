@@ -15,7 +15,7 @@ import numpy as np
 import askwise
 from askwise.data.whole_file import whole_file
 from benchmarks.shared.options import OUT, ROOT, Options, tiny
-from benchmarks.shared.results import facts
+from benchmarks.shared.results import facts, rounded
 
 RESULTS = ROOT / "benchmarks" / "results"
 # The layers that decide what a training gives.
@@ -124,15 +124,6 @@ def shown(values: Sequence[float], digits: int = 3) -> str:
     """Mean and standard error as text."""
     mean, error = mean_and_error(values)
     return f"{mean:.{digits}f}" + ("" if np.isnan(error) else f" ± {error:.{digits}f}")
-
-
-def rounded(found: Any) -> Any:
-    """Numbers to five digits: the files are kept."""
-    if isinstance(found, dict):
-        return {key: rounded(value) for key, value in found.items()}
-    if isinstance(found, list):
-        return [rounded(value) for value in found]
-    return float(f"{found:.5g}") if isinstance(found, float) else found
 
 
 def _short(found: dict[str, Any]) -> list[str]:
