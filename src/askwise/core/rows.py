@@ -27,12 +27,23 @@ class RowSource(Protocol):
 
 @dataclass(frozen=True)
 class Rows:
-    """Encoded rows: inputs x (rows, entries; 0 where absent), present (rows, columns), available (rows, groups), y."""
+    """Encoded rows: inputs x (rows, entries; 0 where absent), present (rows, columns), available (rows, groups), y.
+
+    soft_y: what to learn from instead of y, if that is not the same: (rows, labels) shares of the labels, or numbers.
+    """
 
     x: Tensor
     present: Tensor
     available: Tensor
     y: Tensor | None = None
+    soft_y: Tensor | None = None
+
+    @property
+    def target(self) -> Tensor:
+        """What a loss of training compares outputs with."""
+        found = self.y if self.soft_y is None else self.soft_y
+        assert found is not None
+        return found
 
     def __len__(self) -> int:
         return len(self.x)
@@ -41,7 +52,8 @@ class Rows:
         """Apply a function to every tensor; if availability is presence, one tensor stays both."""
         present = change(self.present)
         available = present if self.available is self.present else change(self.available)
-        return Rows(change(self.x), present, available, None if self.y is None else change(self.y))
+        y, soft_y = (None if part is None else change(part) for part in (self.y, self.soft_y))
+        return Rows(change(self.x), present, available, y, soft_y)
 
     def take(self, index: Tensor | slice) -> Rows:
         return self.map_tensors(lambda part: part[index])
@@ -69,7 +81,7 @@ class Rows:
             self.x,
             self.present,
             *([] if self.available is self.present else [self.available]),
-            *([] if self.y is None else [self.y]),
+            *(part for part in (self.y, self.soft_y) if part is not None),
         ]
 
     def in_memory(self) -> Rows:
@@ -97,6 +109,11 @@ def evenly(n: int, most: int) -> Tensor:
     count = min(n, most)
     # In whole numbers: a rounding error of floats would name some rows twice, and skip others.
     return torch.arange(count) * (n - 1) // max(count - 1, 1)
+
+
+def repeat_rows(tensor: Tensor, times: int) -> Tensor:
+    """The rows of a tensor (rows, ...) again and again: (times x rows, ...)."""
+    return tensor.repeat(times, *[1] * (tensor.dim() - 1))
 
 
 def even_batches(n_rows: int, batch_size: int) -> tuple[int, int]:

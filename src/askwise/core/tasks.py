@@ -88,7 +88,10 @@ class Task(ABC):
 
 @dataclass(frozen=True)
 class Classification(Task):
-    """One of several labels, cross entropy in nats; outputs are logits at the training prevalence."""
+    """One of several labels, cross entropy in nats; outputs are logits at the training prevalence.
+
+    Losses take answers as numbers of labels (rows,), or as shares of the labels (rows, labels).
+    """
 
     labels: tuple[Any, ...]
     weights: tuple[float, ...] | None = None
@@ -120,6 +123,8 @@ class Classification(Task):
         if self.weights is None:
             return self.loss(outputs, y)
         weights = _tensor(self.weights, outputs.dtype, outputs.device)
+        if y.is_floating_point():
+            return _cross_entropy(outputs + weights.log(), y * weights)
         return _cross_entropy(outputs + weights.log(), y) * weights[y]
 
     def base_outputs(self, y: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.prices import Prices
-from askwise.core.rows import Rows
+from askwise.core.rows import Rows, repeat_rows
 from askwise.core.step import Step
 from askwise.core.tasks import Task
 from askwise.core.tensors import at_least_float32
@@ -100,13 +100,12 @@ class SoftSelection(EpisodeObjective[Selections]):
 
     def loss(self, rows: Rows, weight: Tensor, experience: Selections) -> Tensor:
         """Mean over the sets after each soft selection, nothing, and the random set."""
-        assert rows.y is not None
         before, can_ask, random = experience.before, experience.can_ask, experience.random
         selected = before + self._selected(rows, before, can_ask)
         sets = torch.cat([selected, torch.zeros_like(random)[None], random[None]])
         mask = self.policy.mask(sets, rows.present).flatten(0, 1)
         outputs = self.policy(rows.x.repeat(len(sets), 1), mask, scores=False).outputs
-        losses = self.task.training_loss(outputs, rows.y.repeat(len(sets))) / self.task.unit
+        losses = self.task.training_loss(outputs, repeat_rows(rows.target, len(sets))) / self.task.unit
         counts = torch.cat([can_ask, torch.ones_like(can_ask[:1]).expand(2, -1)])
         return weighted_mean(losses.view_as(counts), counts * self.weights(rows, sets, weight))
 

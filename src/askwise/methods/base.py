@@ -86,6 +86,9 @@ class Method(TrainedEstimator):
         """Train the policy, stage by stage."""
         raise NotImplementedError
 
+    def after_training(self, policy: Policy) -> None:
+        """Called once after the last stage."""
+
     def check_settings(self) -> None:
         """Raise a clear error for settings that can't be."""
 
@@ -134,6 +137,7 @@ class Method(TrainedEstimator):
             train, val = to_device_if_fits(data.train, device), data.val.to(device)
             training = Training(policy, train, val, data.seed, checkpoint, progress)
             self.train(policy, training, data.task)
+            self.after_training(policy)
             model = Model(data.schema, data.task, policy.to("cpu").eval(), device=str(device))
             frontier.keep_frontier(model, data.val, data.val_answers)
         return replace(model, device=self.inference_device(device)), training

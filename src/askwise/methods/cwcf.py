@@ -137,6 +137,7 @@ class CwcfClassifier(ClassifierMethod, QMethod):
     """
 
     registry_name = "cwcf-classifier"
+    learns_softly = False
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         trunk = MlpTrunk(InputEncoding(space), self.hidden, self.layers, self.dropout or 0.0)

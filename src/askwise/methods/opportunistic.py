@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
-from askwise.core.rows import Rows
+from askwise.core.rows import Rows, repeat_rows
 from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, with_settings
 from askwise.methods.q_learning import QMethod
@@ -45,9 +45,8 @@ class OpportunisticObjective(QLearning):
     def loss(
         self, rows: Rows, weight: Tensor, states: States, online: Belief, online_eval: Belief, target: Belief
     ) -> Tensor:
-        assert rows.y is not None
         shape, n_states = online.outputs.shape[:2], self.n_steps + 1
-        surprise = self.task.training_loss(online.outputs.flatten(0, 1), rows.y.repeat(shape[0])).view(shape)
+        surprise = self.task.training_loss(online.outputs.flatten(0, 1), repeat_rows(rows.target, shape[0])).view(shape)
         state_weight, step_weight = self.state_and_step_weights(rows, weight, states)
         predictor = weighted_mean(surprise, state_weight)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 from sklearn.utils.validation import check_array, validate_data
@@ -18,6 +18,7 @@ from askwise.data.tables.schema import Schema
 from askwise.methods.base import with_settings
 from askwise.methods.checks import check_whole, check_whole_or_named
 from askwise.methods.neural import NeuralMethod
+from askwise.methods.training_table import TrainingTable
 from askwise.networks.dropout import set_dropout
 from askwise.networks.encoding import InputEncoding
 from askwise.networks.mlp import Mlp, MlpTrunk
@@ -33,10 +34,15 @@ ENCODINGS = ("auto", "raw")
 class TableMethod(NeuralMethod):
     """A method on the rows of a table, which may have holes."""
 
+    # Whether its losses take answers as shares of labels.
+    learns_softly: ClassVar[bool] = True
+
     groups: Mapping[str, Sequence[Any]] | None = None
     free: Sequence[Any] | None = None
     questions: QuestionSpec | None = None
-    encoding: str | int = "raw"
+    encoding: str | int = "auto"
+    screening: bool = True
+    soft_answers: bool = True
     base_rates: bool = False
     hidden: int = 128
     layers: int = 2
@@ -103,10 +109,33 @@ class TableMethod(NeuralMethod):
         super().before_training(policy, training)
         if self.dropout is None:
             set_dropout(policy, dropout_for(len(training.train)))
+        if isinstance(policy, PairPolicy):
+            self.look_at_rows(policy, training)
         if self.base_rates and isinstance(policy, PairPolicy) and policy.first_layers:
             answers = training.train.in_memory().y
             assert answers is not None
             policy.set_base_rate(policy.task.base_outputs(answers))
+
+    def look_at_rows(self, policy: PairPolicy, training: Training) -> None:
+        """Find out what columns tell by themselves, and less noisy answers to learn from, if the settings say so."""
+        table = TrainingTable(policy.space, policy.task, training.train.in_memory())
+        if self.screening:
+            self.start_from(policy, table)
+        if self.soft_answers and self.learns_softly:
+            training.train = table.with_soft_answers(training.seed)
+
+    def start_from(self, policy: PairPolicy, table: TrainingTable) -> None:
+        """Let networks learn slowly from what tells little by itself, if the rows are few for so many columns."""
+        gain = table.gain().to(policy.temperature.device)
+        for part in policy.modules():
+            if isinstance(part, InputEncoding) and part.n_inputs == len(gain):
+                part.gain = gain
+
+    def after_training(self, policy: Policy) -> None:
+        super().after_training(policy)
+        for part in policy.modules():
+            if isinstance(part, MlpTrunk):
+                part.fold_gain()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

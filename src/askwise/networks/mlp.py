@@ -71,6 +71,13 @@ class MlpTrunk(Declaring, nn.Module):
         inputs: Tensor = self.encoding(x, mask)
         return inputs
 
+    def fold_gain(self) -> None:
+        """Multiply the first layer by the gain of its inputs, which is 1 from then on: the outputs stay the same."""
+        if self.encoding is not None and self.encoding.gain is not None:
+            with torch.no_grad():
+                self.first.weight.mul_(self.encoding.gain)
+            self.encoding.gain = None
+
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         return self.onward(self.first(self.inputs(x, mask)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -40,7 +41,7 @@ class FreeColumnDropout:
         if not self.any:
             return rows
         lost = (torch.rand(rows.present.shape, device=rows.present.device) < self.share) & self.free
-        return Rows(rows.x, rows.present & ~lost, rows.available, rows.y)
+        return replace(rows, present=rows.present & ~lost)
 
 
 class RandomDraws(WeightedObjective):
@@ -90,9 +91,8 @@ class MaskedPrediction(WeightedObjective):
 
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         del progress
-        assert rows.y is not None
         known = self.draw(rows.available)
-        losses = self.task.training_loss(self._outputs(rows, known), rows.y) / self.task.unit
+        losses = self.task.training_loss(self._outputs(rows, known), rows.target) / self.task.unit
         yield weighted_mean(losses, self.weights(rows, known, weight))
 
     def validate(self, rows: Rows) -> Tensor:

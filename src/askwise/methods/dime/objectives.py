@@ -6,7 +6,7 @@ from torch import Tensor
 
 from askwise.core.prices import Prices
 from askwise.core.ranking import LookAhead
-from askwise.core.rows import Rows
+from askwise.core.rows import Rows, repeat_rows
 from askwise.core.tasks import Task
 from askwise.methods.dime.policy import DimePolicy
 from askwise.training.episode import Episode
@@ -48,8 +48,7 @@ class ValueWarmUp(RandomDraws):
         return error * step.taken[0], known_next
 
     def _losses(self, rows: Rows, mask: Tensor) -> Tensor:
-        assert rows.y is not None
-        return eval_losses(self.policy, self.task, rows.x, mask, rows.y)
+        return eval_losses(self.policy, self.task, rows.x, mask, rows.target)
 
 
 class JointObjective(EpisodeObjective[Episode]):
@@ -88,10 +87,9 @@ class JointObjective(EpisodeObjective[Episode]):
 
     def loss(self, rows: Rows, weight: Tensor, experience: Episode) -> Tensor:
         """The loss of the predictions in all states, and of the values of all steps."""
-        assert rows.y is not None
         episode = experience
         shape = episode.known.shape[:2]
-        y = rows.y.repeat(episode.n_states)
+        y = repeat_rows(rows.target, episode.n_states)
         belief, outputs_eval = self.policy.forward_episode(rows, episode)
         state_weight = self.weights(rows, episode.known, weight)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -19,10 +20,22 @@ from askwise.methods.dime.objectives import JointObjective
 from askwise.methods.dime.policy import DimePolicy
 from askwise.methods.neural import NeuralMethod
 from askwise.methods.table import TableMethod
+from askwise.methods.training_table import TrainingTable
 from askwise.model.model import Model
-from askwise.networks.pair import Networks, SeparateNetworks
+from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
+from askwise.networks.pair_policy import PairPolicy
 from askwise.networks.prior_pair import PriorNetworks
 from askwise.training.loop import Training
+
+
+# Shares of the entropy or variance that values start from.
+LEAST_SHARE, MOST_SHARE = 0.01, 0.5
+# The raw score of a share, by the scaling of the scores.
+FIRST_SCORES: dict[str, Callable[[Tensor], Tensor]] = {
+    "bounded": torch.logit,
+    "positive": lambda share: share.expm1().log(),
+    "none": lambda share: share,
+}
 
 
 @with_settings
@@ -100,6 +113,14 @@ class TableDime(TableMethod, Dime):
         networks = self.pair(space, task, self.share_trunk, space.n_groups * (1 + self._looks_ahead))
         nn.init.constant_(networks.score_head.bias, FIRST_VALUE)
         return networks
+
+    def start_from(self, policy: PairPolicy, table: TrainingTable) -> None:
+        """Values start from what each group tells by itself, too."""
+        super().start_from(policy, table)
+        if isinstance(policy.networks, (SeparateNetworks, SharedNetworks)) and policy.first_layers:
+            share = torch.from_numpy(table.screening.share_of_groups(policy.space)).clamp(LEAST_SHARE, MOST_SHARE)
+            with torch.no_grad():
+                policy.networks.score_head.bias[: len(share)] = FIRST_SCORES[self.scaling](share)
 
     def before_training(self, policy: Policy, training: Training) -> None:
         if self.predictor is None:

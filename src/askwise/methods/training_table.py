@@ -1,0 +1,61 @@
+"""The rows to learn from, looked at before networks learn: what columns tell, and less noisy answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from askwise.core.arrays import Array
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows, evenly
+from askwise.core.tasks import Task
+from askwise.methods.screening import Columns, Screening, columns_of, gain_of_inputs
+from askwise.methods.teacher import as_target, one_hot, soft_answers
+
+# More rows would not change what a column tells by itself.
+MOST_SCREENED = 20_000
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """Rows with answers, as other tools than networks see them."""
+
+    space: FeatureSpace
+    task: Task
+    rows: Rows
+
+    @cached_property
+    def _parts(self) -> tuple[Array, Array, Array]:
+        """Entries, presence and answers, as arrays."""
+        assert self.rows.y is not None
+        return tuple(part.cpu().numpy() for part in (self.rows.x, self.rows.present, self.rows.y))  # type: ignore[return-value]
+
+    @cached_property
+    def columns(self) -> Columns:
+        x, present, _ = self._parts
+        return columns_of(self.space, x, present)
+
+    @cached_property
+    def screening(self) -> Screening:
+        """What each column tells by itself."""
+        some = evenly(len(self.rows), MOST_SCREENED).numpy()
+        answers = one_hot(self.task, self._parts[2][some])
+        found = Screening.of(Columns(self.columns.values[some], self.columns.is_category), answers)
+        return replace(found, n_rows=len(self.rows))
+
+    def gain(self) -> torch.Tensor:
+        """The factors of a network's inputs while it learns, (n_inputs,)."""
+        rows_of_entry = np.count_nonzero(self._parts[0], axis=0)
+        return torch.from_numpy(gain_of_inputs(self.space, self.screening, rows_of_entry)).float()
+
+    def with_soft_answers(self, seed: int) -> Rows:
+        """The rows with less noisy answers to learn from, if there are any."""
+        x, present, answers = self._parts
+        inputs = np.concatenate([x, present], axis=1)
+        found = soft_answers(self.task, self.columns, inputs, answers, seed % 2**31)
+        if found is None:
+            return self.rows
+        return replace(self.rows, soft_y=as_target(self.task, found).to(self.rows.x.device))
