@@ -17,6 +17,7 @@ from askwise.methods.base import Method
 from askwise.methods.fingerprint import TRAINING
 from askwise.methods.registry import method_for, names_for, short_name, short_names, why_not
 from askwise.methods.settings import CIRCUMSTANCES
+from askwise.studies.compare.asking import FittedCeiling, FittedModel
 from askwise.studies.compare.budgets import budgets_for
 from askwise.studies.compare.cells import Candidate, Cell, EstimatorCandidate, ExactCandidate
 from askwise.studies.compare.data import Dataset, Split, digest
@@ -82,7 +83,7 @@ def plan(
                     size = (20 + dataset.schema.space.n_groups) * np.sqrt(1000 + min(dataset.n_rows, max_rows))
                     effort = EFFORT.get(name, 1.0) * float(size)
                     where = (dataset.name, name, seed, protocol_of, some, shown[dataset.name])
-                    cells.append((Cell(*where, mark, name == CEILING, effort), candidate))
+                    cells.append((Cell(*where, mark, effort), candidate))
     left_out = (*_left_out(datasets, methods, chosen), *_too_large(datasets, budgets or ()))
     by_name = {dataset.name: dataset for dataset in datasets}
     return Plan(tuple(c for c, _ in cells), tuple(c for _, c in cells), by_name, max_rows, test_rows, left_out)
@@ -205,7 +206,8 @@ def _candidate(
         given["budget"] = budget[0]
     # Of images, a method without a backbone leaves what is said about it.
     asked = {key: value for key, value in dataset.questions.items() if key in known}
-    return EstimatorCandidate(method(**asked, **given, random_state=seed))
+    asked_as = FittedCeiling if name == CEILING else FittedModel
+    return EstimatorCandidate(method(**asked, **given, random_state=seed), asked_as)
 
 
 def _facts(candidate: Candidate) -> list[Any]:
