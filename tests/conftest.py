@@ -66,6 +66,18 @@ def clinic(cases):
 
 
 @pytest.fixture(scope="session")
+def far_sighted(cases):
+    """The clinic's classifier, which also learns what the questions after each one bring."""
+    return DimeClassifier(
+        costs={"scan": 40, "exercise test": 15, "pressure": 2.5},
+        groups={"exercise test": ["rate", "pain"]},
+        free=["age"],
+        lookahead=0.5,
+        **FAST,
+    ).fit(*cases)
+
+
+@pytest.fixture(scope="session")
 def iris():
     return load_iris(return_X_y=True)
 

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from askwise import Budget, Session, load
+from askwise.cli import show
+from askwise.core.ranking import RANKED_BY
 from askwise.core.stopping import parse_rule
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -48,9 +50,9 @@ def test_the_terminal_asks_what_the_session_asks(run):
 
 def test_json_has_exactly_the_promised_facts(run):
     facts, _ = talk(run)
-    promised = "question ranking prediction entropy spent stopped reason why answers declined remarks asked"
+    promised = "question ranking ranked_by prediction entropy spent stopped reason why answers declined remarks asked"
     assert list(facts) == promised.split()
-    assert list(facts["ranking"][0]) == ["name", "value", "cost", "value_per_cost"]
+    assert list(facts["ranking"][0]) == ["name", "value", "cost", "value_per_cost", "lookahead_per_cost"]
 
 
 def test_the_rule_of_training_stops_where_none_is_given_and_is_named(run):
@@ -73,7 +75,7 @@ def test_enter_leaves_a_free_column_unknown(run):
 
 def test_why_a_question_is_asked_is_shown_as_bars(run):
     said = run("ask", "heart.askwise", "--stop", "penalty=0.0001", typed="\n\nstop\n")
-    assert "value per cost" in said.stdout
+    assert "information per price" in said.stdout
     assert f"▶ {first_question()}" in said.stdout
     assert "┃ a question below 0.0001 is not worth its cost" in said.stdout
     assert "you stopped" in said.stdout
@@ -234,3 +236,27 @@ def test_what_has_no_words_looks_as_it_did(run):
     said = run("ask", "heart.askwise", typed="60\nmale\nother\nexercise test\n130\nskip\nstop\n").stdout
     assert "\nexercise test: 2 values\nrate [a number, " in said
     assert "to end\nage (free; " in said
+
+
+def test_the_terminal_says_which_of_two_scores_the_ranking_shows(run, far_sighted):
+    far_sighted.save("far.askwise")
+    said = run("ask", "far.askwise", "--stop", "penalty=0.0001", typed="60\nother\n\nstop\n")
+    assert said.exit_code == 0, said.stderr
+    assert "it and what follows, per price" in said.stdout
+    assert "information per price" in said.stdout
+    assert "┃ a question with both numbers below 0.0001 is not worth its cost" in said.stdout
+    assert "best first by what this and the questions after it bring, per price" in said.stdout
+    first = far_sighted.session(known={"age": 60}).ranking[0]
+    line = next(line for line in said.stdout.splitlines() if line.startswith(f"▶ {first.name}"))
+    for number in (first.lookahead_per_cost, first.value_per_cost, first.cost):
+        assert show.format_number(number) in line.split()
+
+
+def test_a_ranking_by_information_is_called_that(run):
+    said = run("ask", "heart.askwise", typed="60\n\nother\n\nstop\n")
+    assert "best first by information per price" in said.stdout
+    assert "what follows" not in said.stdout
+
+
+def test_every_kind_of_ranking_has_headings():
+    assert set(show.RANK_HEADINGS) == set(RANKED_BY)

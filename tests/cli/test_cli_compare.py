@@ -10,9 +10,12 @@ import pandas as pd
 import pytest
 import torch
 
+from askwise.cli.compare_options import METHODS_HELP
 from askwise.methods.random_order import RandomOrderClassifier
 from askwise.methods.registry import METHODS
 from askwise.studies.compare import TableData
+from askwise.studies.compare.baselines.registry import BASELINES
+from askwise.studies.compare.plan import method_names
 
 QUICK = ["--epochs", "1", "--hidden", "8", "--jobs", "1"]
 
@@ -268,3 +271,33 @@ def test_help_names_the_kinds_of_data_and_has_examples(run):
     said = run("compare", "--help").stdout
     assert "cube:750" in said
     assert "--seeds eddi=2" in said
+
+
+def test_help_names_every_method_and_baseline(run):
+    said = " ".join(run("compare", "--help").stdout.replace("-\n", "-").split()).replace("- ", "-")
+    assert [name for name in method_names() if name not in said] == []
+    assert [name for name in method_names() if name not in METHODS_HELP] == []
+
+
+def test_baselines_stand_beside_the_methods_in_tables_json_and_pictures(run, clinic, tmp_path):
+    chosen = ("--methods", "random-order,boosting-best-k,linear-lasso", "--seeds", 1, "--budgets", "2,50", *QUICK)
+    table = (
+        "compare",
+        clinic / "cases.csv",
+        "--target",
+        "diagnosis",
+        "--costs",
+        clinic / "costs.json",
+        "--free",
+        "age",
+    )
+    said = run(*table, *chosen, "--out", tmp_path)
+    assert said.exit_code == 0, said.stderr
+    lines = [line.split()[:1] for line in said.stdout.splitlines()]
+    assert all(lines.count([name]) == 1 for name in ("random-order", "linear-lasso"))
+    assert "boosting-best-k, linear-lasso: scikit-learn's models" in " ".join(said.stdout.split())
+    again = run(*table, *chosen, "--out", tmp_path, "--json")
+    facts = json.loads(again.stdout)
+    assert facts["trainings"] == {"run": 0, "kept": 3, "not_shown": 0}
+    assert {line["method"] for line in facts["standings"]["budget"]} == {"random-order", *BASELINES}
+    assert set(facts["files"]) == {"results", "table", "figure"}

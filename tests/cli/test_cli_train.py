@@ -195,7 +195,7 @@ def test_another_method_is_trained_shown_and_asked(run):
     assert "random-order-classifier" in run("info", "cases.askwise").stdout
     asked = run("ask", "cases.askwise", "--stop", "budget=1", typed="stop\n")
     assert "cost" in asked.output
-    assert "value per cost" not in asked.output
+    assert "per price" not in asked.output
     assert run("evaluate", "cases.askwise", "test.csv", "--report", "report").exit_code == 0
 
 

@@ -9,10 +9,11 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from serving import Client
+from serving import Client, running
 
 from askwise import DimeClassifier, Session
 from askwise.core.stopping import parse_rule
+from askwise.service.app import create_app
 from askwise.service.catalogue import Catalogue
 from askwise.session.replies import session_facts
 
@@ -530,3 +531,18 @@ def test_names_of_other_paths_are_not_counted_one_by_one(serve):
     text = client.get("/metrics").body.decode()
     assert "nobody" not in text
     assert text.count("askwise_requests_total{") == 2
+
+
+def test_a_reply_says_by_which_score_the_ranking_is_and_has_both(client, far_sighted, tmp_path):
+    assert client.post(NEXT, {}).facts["ranked_by"] == "information"
+    assert client.post(NEXT, {}).facts["ranking"][0]["lookahead_per_cost"] is None
+    far_sighted.save(tmp_path / "far.askwise")
+    with running(create_app(Catalogue.read([tmp_path / "far.askwise"]))) as other:
+        facts = other.post("/v1/models/far/next", {"answers": {"age": 60}}).facts
+    session = far_sighted.session(known={"age": 60})
+    assert facts["ranked_by"] == session.ranked_by == "lookahead"
+    assert [c["name"] for c in facts["ranking"]] == [c.name for c in session.ranking]
+    for shown in (facts["ranking"][0], facts["question"]):
+        assert shown["name"] == session.ask().name
+        assert shown["lookahead_per_cost"] == pytest.approx(session.ask().lookahead_per_cost)
+        assert shown["value_per_cost"] == pytest.approx(shown["value"] / shown["cost"])

@@ -635,7 +635,7 @@ def test_a_number_is_predicted_without_probabilities(person, models, diabetes):
     expect(one.part("rule")).not_to_contain_text("Confidence")
     one.part("ranking").get_by_text("What do these numbers mean?").click()
     expect(one.part("ranking").get_by_text("lower the squared error of the predicted number")).to_be_visible()
-    expect(one.part("ranking").locator("dt")).to_have_text(["Value", "Price", "Value per cost", "The line"])
+    expect(one.part("ranking").locator("dt")).to_have_text(["Value", "Price", "Information per price", "The line"])
 
 
 LOOKS = {

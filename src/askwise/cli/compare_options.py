@@ -12,6 +12,12 @@ import typer
 from askwise.core.errors import AskwiseError
 
 DEFAULT_SEEDS = 5
+METHODS_HELP = (
+    "Of askwise: dime, eddi, mrmr, cmicot, cwcf, opportunistic, argmax-direct, concrete-autoencoder, random-order, "
+    "all-features (everything known), on images also hard-attention. Of scikit-learn, on tables: boosting-best-k "
+    "(boosted trees, permutation importance), linear-lasso (logistic or ridge regression, lasso order). On known "
+    "distributions: exact."
+)
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,10 @@ class StudyOptions:
 
     methods: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Methods, with commas between them; all: every one that can. Default: all."),
+        typer.Option(
+            metavar="NAMES",
+            help=f"Methods, with commas between them; all, the default: every one that can. {METHODS_HELP}",
+        ),
     ] = None
     seeds: Annotated[
         list[str] | None,

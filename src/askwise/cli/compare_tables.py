@@ -41,14 +41,16 @@ def print_comparison(out: Out, comparison: Comparison, files: dict[str, Path], f
 
 
 def _legend(results: pd.DataFrame) -> list[str]:
-    from askwise.studies.compare.wording import AS_GOOD, cautions
+    from askwise.studies.compare.wording import AS_GOOD, about_baselines, cautions
 
+    baselines = about_baselines(results)
     return [
         "",
         "Area: the mean from no cost to the largest budget.",
         "Behind: the mean difference from the best over the seeds that both have, ± its standard error.",
         f"* the best of a dataset, among those with all seeds; {AS_GOOD} not significantly worse "
         "(told from three seeds on).",
+        *([baselines] if baselines else []),
         *(f"{sentence}." for sentence in cautions(results)),
     ]
 

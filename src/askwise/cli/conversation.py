@@ -134,7 +134,10 @@ class Conversation:
 
     def _choose_other(self) -> None:
         """Let the person choose among the open questions, by number or name."""
+        from askwise.core.ranking import RANKED_BY
+
         ranking = self._session.ranking
+        self._show(Text(f"Open questions, best first by {RANKED_BY[self._session.ranked_by]}", style="dim"))
         names = [c.name for c in ranking]
         for i, c in enumerate(ranking, 1):
             text = self._schema.question_wording(c.name).text
@@ -272,7 +275,7 @@ class Conversation:
                 self._penalty,
                 self._budget_left(),
                 self._bar_width,
-                self._session.model.is_information,
+                self._session.ranked_by,
             ),
             Text(""),
         )

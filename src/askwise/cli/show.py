@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 # A loss below this share of another is better; so is an accuracy by more than these standard errors.
 BETTER_LOSS, BEYOND_CHANCE = 0.97, 1.64
 FULL, EMPTY, LINE, MARK = "█", "░", "┃", "▶"
+# Over the bars and numbers of a ranking, by what it is ranked by.
+RANK_HEADINGS = {
+    "information": ("information per price", ""),
+    "lookahead": ("it and what follows, per price", "", "information per price"),
+    "score": (),
+}
 
 
 def format_number(number: float) -> str:
@@ -127,38 +133,42 @@ def value_bars(
     penalty: float | None,
     left: float,
     width: int,
-    is_information: bool = True,
+    ranked_by: str = "information",
     most: int = 5,
 ) -> Group:
-    """Return the best open questions by value per cost, the chosen one marked, with the penalty as a line across them.
+    """Return the best open questions with bars of what they are ranked by, and the penalty as a line across them.
 
-    left: what the budget has left; dearer questions are marked. Scores that are only an order have no bars.
+    The chosen one is marked. left: what the budget has left; dearer questions are marked. ranked_by: as in a session.
+    Scores that are only an order have no bars; if the model looks ahead, the information alone stands beside them.
     """
     shown = list(ranking[:most])
     shown += [c for c in ranking[most:] if c.name == chosen]
     line = penalty if penalty is not None and math.isfinite(penalty) else None
-    top = max([c.value_per_cost for c in shown] + ([line] if line else []), default=0.0)
+    top = max([c.rank for c in shown] + ([line] if line else []), default=0.0)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
-    if is_information:
-        table.add_column("value per cost")
-        table.add_column("", justify="right")
+    headings = RANK_HEADINGS[ranked_by]
+    for i, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if i else "left")
     table.add_column("cost", justify="right")
     table.add_column("")
     for c in shown:
         mine = c.name == chosen
         name = Text(f"{MARK if mine else ' '} {c.name}", style="bold" if mine else "")
         dear = Text("" if mine or c.cost <= left else "over the budget", style="dim")
-        value: list[Text | str] = (
-            [bar(c.value_per_cost, top, width, line), format_number(c.value_per_cost)] if is_information else []
-        )
-        table.add_row(name, *value, format_number(c.cost), dear)
+        numbers: list[Text | str] = [
+            bar(c.rank, top, width, line),
+            format_number(c.rank),
+            format_number(c.value_per_cost),
+        ]
+        table.add_row(name, *numbers[: len(headings)], format_number(c.cost), dear)
     hidden = len(ranking) - len(shown)
     if hidden:
         table.add_row(Text(f"  and {hidden} more", style="dim"))
     if line is None:
         return Group(table)
-    return Group(table, Text(f"  {LINE} a question below {format_number(line)} is not worth its cost", style="red"))
+    below = "with both numbers below" if ranked_by == "lookahead" else "below"
+    return Group(table, Text(f"  {LINE} a question {below} {format_number(line)} is not worth its cost", style="red"))
 
 
 def prediction_bars(prediction: Prediction, target: str, spread: tuple[float, float], width: int) -> Table:

@@ -10,12 +10,25 @@ from askwise.core.arrays import at_least_zero, like, namespace
 from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
 
+INFORMATION, LOOKAHEAD, SCORE = "information", "lookahead", "score"
+# By what groups may be ranked, in words.
+RANKED_BY = {
+    INFORMATION: "information per price",
+    LOOKAHEAD: "what this and the questions after it bring, per price",
+    SCORE: "a score that is only an order",
+}
+
 
 @dataclass(frozen=True)
 class Ranking:
     """Groups are ranked by score per cost if scores are information; else by the scores themselves."""
 
     is_information: bool = True
+
+    @property
+    def by(self) -> str:
+        """What the numbers to choose by are, one of RANKED_BY."""
+        return INFORMATION if self.is_information else SCORE
 
     def values(self, belief: Belief, costs: Any) -> Any:
         """Score per cost, never below 0, if scores are information; else the scores themselves."""
@@ -38,6 +51,10 @@ class LookAhead(Ranking):
 
     discount: float = 0.5
     mean_price: float = 1.0
+
+    @property
+    def by(self) -> str:
+        return LOOKAHEAD
 
     @property
     def rate(self) -> float:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 
+from askwise.core import ranking
 from askwise.core.step import NOTHING_LEFT
 from askwise.core.stopping import RULES, rules_help
 from askwise.session.replies import STOPPED_BY_USER
@@ -20,6 +21,10 @@ STOP = (
     "says so. Without it, the rule that the model was trained with, else everything is asked."
 )
 REASON = f"{', '.join([*(name for name, rule in RULES.items() if rule.why), NOTHING_LEFT])} or {STOPPED_BY_USER}."
+LOOKAHEAD_PER_COST = (
+    "What this question and those after it bring, per cost, if the model looks ahead; null if it looks at one question."
+)
+RANKED_BY = "; ".join(f"`{name}`: by {words}" for name, words in ranking.RANKED_BY.items()) + "."
 # Limits that hold before anything else reads a body, so that the time of a check is bounded.
 MAX_NAMES, MAX_ROWS = 10_000, 20_000
 # Wide enough for everybody, narrow enough that sums and values per cost stay finite.
@@ -147,6 +152,7 @@ class Asked(QuestionFacts):
 
     value: float = Field(description="Estimated information about the answer, in nats; for some methods a score.")
     value_per_cost: float
+    lookahead_per_cost: float | None = Field(description=LOOKAHEAD_PER_COST)
 
 
 class Candidate(BaseModel):
@@ -156,6 +162,7 @@ class Candidate(BaseModel):
     value: float
     cost: float
     value_per_cost: float
+    lookahead_per_cost: float | None = Field(description=LOOKAHEAD_PER_COST)
 
 
 class Prediction(BaseModel):
@@ -169,7 +176,8 @@ class Reply(BaseModel):
     """What to do next about a case, and what is known of it."""
 
     question: Asked | None = Field(description="null when it is time to stop.")
-    ranking: list[Candidate] = Field(description="Every open question, best value per cost first.")
+    ranking: list[Candidate] = Field(description="Every open question, the best first.")
+    ranked_by: str = Field(description=RANKED_BY)
     prediction: Prediction
     entropy: float | None = Field(description="How unsure the prediction is, in nats.")
     spent: float

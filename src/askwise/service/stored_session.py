@@ -155,7 +155,8 @@ class StoredSession:
         question, ranking = self.session.ask(), self._ranking()
         if question is None:
             return JournalEvent("stopped", {"reason": self.session.reason, "ranking": ranking, **self._prediction()})
-        estimates = {"value": question.value, "cost": question.cost, "value_per_cost": question.value_per_cost}
+        numbers = ("value", "cost", "value_per_cost", "lookahead_per_cost")
+        estimates = {name: getattr(question, name) for name in numbers}
         return JournalEvent("asked", {"name": question.name, **estimates, "ranking": ranking, **self._prediction()})
 
     def _answer(self, name: str, tell: Callable[[], None]) -> JournalEvent:

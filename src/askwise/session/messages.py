@@ -13,23 +13,31 @@ from askwise.data.tables.column import Column
 class Candidate(NamedTuple):
     """An open group: its estimated information, its cost, and the one per the other.
 
-    Where a method's scores are only an order, both values are that score.
+    Where a method's scores are only an order, both values are that score. lookahead_per_cost: what this group and the
+    questions after it bring, per cost; None if the model looks at one question only.
     """
 
     name: str
     value: float
     cost: float
     value_per_cost: float
+    lookahead_per_cost: float | None = None
+
+    @property
+    def rank(self) -> float:
+        """The number that it is ranked by."""
+        return self.value_per_cost if self.lookahead_per_cost is None else self.lookahead_per_cost
 
 
 class Question(NamedTuple):
-    """What to ask next, and the columns that an answer fills."""
+    """What to ask next, and the columns that an answer fills; its numbers are those of a `Candidate`."""
 
     name: str
     columns: tuple[Column, ...]
     cost: float
     value: float
     value_per_cost: float
+    lookahead_per_cost: float | None = None
 
 
 class Prediction(NamedTuple):

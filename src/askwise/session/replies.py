@@ -32,7 +32,7 @@ def prediction_facts(session: Session) -> dict[str, Any]:
 
 
 def ranking_facts(session: Session) -> list[dict[str, Any]]:
-    """Every open question, best value per cost first."""
+    """Every open question, the best first; `ranked_by` says by which number."""
     return [candidate._asdict() for candidate in session.ranking]
 
 
@@ -43,11 +43,12 @@ def session_facts(session: Session) -> dict[str, Any]:
     said = {column.name: given[column.name] for column in schema.columns if column.name in given}
     asked = None
     if question is not None:
-        worth = {"value": question.value, "value_per_cost": question.value_per_cost}
+        worth = {name: getattr(question, name) for name in ("value", "value_per_cost", "lookahead_per_cost")}
         asked = question_facts(schema, question.name, question.cost) | worth
     return {
         "question": asked,
         "ranking": ranking_facts(session),
+        "ranked_by": session.ranked_by,
         "prediction": prediction_facts(session),
         "entropy": session.entropy,
         "spent": session.spent,

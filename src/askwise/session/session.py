@@ -12,7 +12,6 @@ import numpy as np
 from askwise.core.belief import Belief
 from askwise.core.errors import AskwiseError, listed, shortened, unknown_name
 from askwise.core.prices import Prices
-from askwise.core.ranking import value_per_cost
 from askwise.core.step import Step, StoppingRule, propose, reasons
 from askwise.core.stopping import takes_arrays
 from askwise.data.tables.column import Column, is_missing
@@ -103,9 +102,9 @@ class Session:
         step = self._moment.step
         group = int(step.choice[0])
         name = self.model.schema.space.names[group]
-        score = float(step.belief.scores[0, group])
-        columns = self.model.schema.columns_of(name)
-        return Question(name, columns, _of_group(step.costs, group), score, float(step.best[0]))
+        value, per_cost = float(step.belief.scores[0, group]), float(step.values[0, group])
+        rank = None if step.belief.ahead is None else float(step.ranks[0, group])
+        return Question(name, self.model.schema.columns_of(name), _of_group(step.costs, group), value, per_cost, rank)
 
     def tell(self, name: str, value: Any) -> None:
         """Answer a group, a column of one, or a free column; None means that it can't be had.
@@ -199,15 +198,21 @@ class Session:
 
     @property
     def ranking(self) -> list[Candidate]:
-        """Every open group, best value per cost first."""
-        step = self._moment.step
-        scores = step.belief.scores[0].tolist()
-        values = value_per_cost(step.belief.scores, step.costs, self.model.is_information)[0].tolist()
+        """Every open group, the best first; `ranked_by` says by which number."""
+        step, ranking = self._moment.step, self.model.ranking
         names = self.model.schema.space.names
-        open_ = step.open[0].tolist()
+        scores, open_ = step.belief.scores[0].tolist(), step.open[0].tolist()
+        values = ranking.values(step.belief, step.costs)[0].tolist()
+        looks_ahead = step.belief.ahead is not None
+        ranks = ranking.ranks(step.belief, step.costs)[0].tolist() if looks_ahead else [None] * len(names)
         costs = [_of_group(step.costs, g) for g in range(len(names))]
-        found = [Candidate(names[g], scores[g], costs[g], values[g]) for g in range(len(names)) if open_[g]]
-        return sorted(found, key=lambda c: (-c.value_per_cost, c.cost))
+        found = [Candidate(names[g], scores[g], costs[g], values[g], ranks[g]) for g in range(len(names)) if open_[g]]
+        return sorted(found, key=lambda c: (-c.rank, c.cost))
+
+    @property
+    def ranked_by(self) -> str:
+        """By what `ranking` is ordered: "information" per cost, "lookahead" per cost, or a "score"."""
+        return self.model.ranking.by
 
     @property
     def spent(self) -> float:

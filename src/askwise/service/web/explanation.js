@@ -2,9 +2,10 @@
 
 import { h } from "./dom.js";
 
-/** An element that explains them, closed at first. */
-export function explanation(facts) {
-  const lines = wordsFor(facts).map(([word, meaning]) => h("div", {}, h("dt", {}, word), h("dd", {}, meaning)));
+/** An element that explains them, closed at first. rankedBy: as in a reply. */
+export function explanation(facts, rankedBy) {
+  const words = wordsFor(facts, rankedBy);
+  const lines = words.map(([word, meaning]) => h("div", {}, h("dt", {}, word), h("dd", {}, meaning)));
   return h(
     "details",
     { class: "explanation" },
@@ -13,24 +14,42 @@ export function explanation(facts) {
   );
 }
 
-function wordsFor({ task, frontier }) {
+function wordsFor({ task }, rankedBy) {
   const isClass = task.kind === "classification";
-  // Some methods only put questions in order.
-  const isOrder = frontier.length > 0 && !frontier.some((record) => typeof record.penalty === "number");
   const price = ["Price", "What an answer costs, in whatever unit the model was trained with. It can be changed here."];
   const score = ["Value", "A score of this method: it puts the questions in order, and has no unit."];
-  if (isOrder) return [score, price, ...uncertainty(isClass)];
+  if (rankedBy === "score") return [score, price, ...uncertainty(isClass)];
   const tells = isClass
     ? "How much the answer is expected to tell about what is predicted, in nats: 0 is nothing, 0.69 settles a toss-up."
     : "By how much the answer is expected to lower the squared error of the predicted number.";
   return [
     ["Value", tells],
     price,
-    ["Value per cost", "The value divided by the price: the bars. The longest is asked next."],
-    ["The line", "The penalty: the least value per cost for which the stopping rule still asks. Paler bars are below."],
+    ...(rankedBy === "lookahead" ? LOOKING_AHEAD : ONE_QUESTION),
     ...uncertainty(isClass),
   ];
 }
+
+const ONE_QUESTION = [
+  ["Information per price", "The value divided by the price: the bars. The longest is asked next."],
+  [
+    "The line",
+    "The penalty: the least information per price for which the stopping rule still asks. Paler bars are below.",
+  ],
+];
+
+const LOOKING_AHEAD = [
+  ["Information per price", "The value divided by the price: what this question brings by itself."],
+  [
+    "The bars",
+    "What this question and the questions after it are expected to bring, per price; later ones count less. " +
+      "The longest is asked next.",
+  ],
+  [
+    "The line",
+    "The penalty: the stopping rule no longer asks if neither a bar nor its information per price reaches it.",
+  ],
+];
 
 const UNCERTAINTY = ["Uncertainty", "How open the prediction still is, in nats: 0 is certain. Most answers lower it."];
 

@@ -42,11 +42,15 @@ export class QuestionView extends View {
   }
 
   price(conversation, shown) {
-    const worth = conversation.now.ranking.find((candidate) => candidate.name === shown.name);
+    const { ranking, ranked_by: rankedBy } = conversation.now;
+    const worth = ranking.find((candidate) => candidate.name === shown.name);
+    const alone = rankedBy === "score" ? "Score " : "Information per price ";
     return [
       shown.text && h("span", { class: "tag" }, shown.name),
       h("span", {}, "Price ", h("strong", {}, money(worth.cost))),
-      h("span", {}, "Value per cost ", h("strong", {}, num(worth.value_per_cost))),
+      h("span", {}, alone, h("strong", {}, num(worth.value_per_cost))),
+      rankedBy === "lookahead" &&
+        h("span", {}, "It and what follows, per price ", h("strong", {}, num(worth.lookahead_per_cost))),
     ].filter(Boolean);
   }
 

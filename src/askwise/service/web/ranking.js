@@ -1,4 +1,5 @@
-// The open questions as bars of value per cost, with prices that can be changed. Of patches only the best are shown.
+// The open questions as bars of what they are ranked by, with prices that can be changed. Of patches only the best are
+// shown.
 
 import { h, newId, replaceContent } from "./dom.js";
 import { explanation } from "./explanation.js";
@@ -8,6 +9,19 @@ import { View } from "./view.js";
 /** How many are shown at first. */
 const FIRST = 12;
 const FIRST_PATCHES = 5;
+
+/** By what the questions are ranked, in words. */
+const RANKED_BY = {
+  information: "most information per price first",
+  lookahead: "by what each and the questions after it bring, per price",
+  score: "in the order of the method's score",
+};
+
+/** What the number of a bar is, for those who only hear it. */
+const RANK = { information: "information per price", lookahead: "it and what follows, per price", score: "score" };
+
+/** The number that a question is ranked by. */
+const rankOf = (candidate) => candidate.lookahead_per_cost ?? candidate.value_per_cost;
 
 export class RankingView extends View {
   constructor(actions) {
@@ -20,7 +34,7 @@ export class RankingView extends View {
   update(conversation) {
     if (conversation.facts !== this.conversation?.facts) {
       this.editing = null;
-      this.explanation = explanation(conversation.facts);
+      this.explanation = explanation(conversation.facts, conversation.now.ranked_by);
     }
     this.conversation = conversation;
     // The price field is moved into the new list as it is, and an element that is moved loses the focus.
@@ -28,7 +42,7 @@ export class RankingView extends View {
     const { now, pricesChanged } = conversation;
     const ranking = now.ranking;
     const penalty = typeof now.penalty === "number" ? now.penalty : null;
-    const most = Math.max(...ranking.map((candidate) => candidate.value_per_cost), penalty ?? 0);
+    const most = Math.max(...ranking.map(rankOf), penalty ?? 0);
     const isImage = conversation.facts.image !== null;
     const shown = this.all && !isImage ? ranking : ranking.slice(0, isImage ? FIRST_PATCHES : FIRST);
     const more = () => {
@@ -41,7 +55,7 @@ export class RankingView extends View {
         "div",
         { class: "heading" },
         h("h2", { id: "ranking-title", tabindex: "-1" }, isImage ? "Best open patches" : "Open questions"),
-        h("span", { class: "muted" }, ranking.length ? "best value per cost first" : "none is left"),
+        h("span", { class: "muted" }, ranking.length ? RANKED_BY[now.ranked_by] : "none is left"),
       ),
       penalty !== null &&
         ranking.length > 0 &&
@@ -67,9 +81,11 @@ export class RankingView extends View {
   }
 
   item(candidate, most, penalty) {
-    const { name, value, cost, value_per_cost: worth } = candidate;
+    const { name, value, cost, value_per_cost: alone } = candidate;
+    const worth = rankOf(candidate);
+    const rankedBy = this.conversation.now.ranked_by;
     const facts = this.conversation.question(name);
-    const dim = penalty !== null && worth < penalty;
+    const dim = penalty !== null && Math.max(worth, alone) < penalty;
     const along = (x) => `${most > 0 ? Math.max(0, Math.min(100, (100 * x) / most)) : 0}%`;
     const isShown = this.conversation.shown?.name === name;
     const isImage = this.conversation.facts.image !== null;
@@ -91,7 +107,7 @@ export class RankingView extends View {
           name,
           h("span", { class: "hidden" }, isShown ? "shown now" : isImage ? "choose this one" : "answer this one"),
         ),
-        h("span", { class: "rank-worth" }, h("span", { class: "hidden" }, "value per cost "), num(worth)),
+        h("span", { class: "rank-worth" }, h("span", { class: "hidden" }, `${RANK[rankedBy]} `), num(worth)),
       ),
       facts.text && h("p", { class: "rank-text", title: facts.text }, facts.text),
       h(
@@ -104,6 +120,7 @@ export class RankingView extends View {
         "div",
         { class: "rank-facts" },
         h("span", {}, `value ${num(value)}`),
+        rankedBy === "lookahead" && h("span", {}, `information per price ${num(alone)}`),
         this.editing === name ? this.form : this.priceButton(name, cost),
       ),
     );

@@ -17,6 +17,7 @@ export function steps(conversation) {
       value: estimate?.value ?? null,
       cost: estimate?.cost ?? null,
       value_per_cost: estimate?.value_per_cost ?? null,
+      lookahead_per_cost: estimate?.lookahead_per_cost ?? null,
       ranking: before.ranking,
       prediction: after.prediction,
       entropy: after.entropy,

@@ -17,22 +17,19 @@ import torch
 
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, AskwiseWarning
-from askwise.core.rows import Rows, evenly
-from askwise.core.stopping import AverageCost, Budget
-from askwise.core.trace import Trace
+from askwise.core.rows import evenly
+from askwise.core.tasks import Task
 from askwise.data.synthetic import DISTRIBUTIONS
 from askwise.data.tables.split import hold_out
 from askwise.data.whole_file import whole_file
-from askwise.evaluation import curves, frontier, metrics
+from askwise.evaluation import frontier, metrics
 from askwise.methods.base import Method
 from askwise.model.file import plain
 from askwise.model.model import Model
+from askwise.studies.compare.asking import FittedModel, Record
 from askwise.studies.compare.data import Split
 from askwise.studies.processes import fraction_of_stages
 from askwise.training.devices import pick_device
-from askwise.training.modes import threads
-
-Record = dict[str, Any]
 
 # Rows to look the penalties of the exact policy up on: its scores are dear.
 EXACT_ROWS = 500
@@ -41,30 +38,48 @@ VALIDATION_FRACTION = 0.2
 ONE_CELL = threading.Lock()
 
 
+class Fitted(Protocol):
+    """What was fitted to the rows of a split, ready to be asked about its test rows."""
+
+    @property
+    def task(self) -> Task: ...
+
+    @property
+    def n_groups(self) -> int: ...
+
+    @property
+    def rows_trained(self) -> int: ...
+
+    def ask(self, X: Any, y: Array, budgets: Sequence[float]) -> tuple[list[Record], float]:
+        """A record for each rule and budget, and the seconds of asking; y: answers as the metrics take them."""
+        ...
+
+
 class Candidate(Protocol):
-    """What is compared: something that fits a model to rows."""
+    """What is compared: something that is fitted to rows."""
 
     @property
     def device(self) -> str: ...
 
-    def fit(self, split: Split, progress: Callable[[float], None]) -> Model: ...
+    def fit(self, split: Split, progress: Callable[[float], None]) -> Fitted: ...
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatorCandidate:
-    """An estimator, with its settings."""
+    """An estimator, with its settings; asked_as: how the model that it fits is asked."""
 
     estimator: Method
+    asked_as: type[FittedModel] = FittedModel
 
     @property
     def device(self) -> str:
         return str(pick_device(self.estimator.device))
 
-    def fit(self, split: Split, progress: Callable[[float], None]) -> Model:
+    def fit(self, split: Split, progress: Callable[[float], None]) -> FittedModel:
         # What is left of the bar is for asking the test rows.
         on_progress = fraction_of_stages(lambda fraction: progress(min(0.95, fraction)))
         self.estimator.fit(split.X, split.y, split_by=split.by, progress=on_progress)
-        return self.estimator.model_
+        return self.asked_as(replace(self.estimator.model_, device=self.device))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +90,7 @@ class ExactCandidate:
     seed: int
     device: str = "cpu"
 
-    def fit(self, split: Split, progress: Callable[[float], None]) -> Model:
+    def fit(self, split: Split, progress: Callable[[float], None]) -> FittedModel:
         del progress
         known = DISTRIBUTIONS[self.truth]()
         model = Model(known.schema, known.task, known.policy)
@@ -83,14 +98,14 @@ class ExactCandidate:
         some = held[evenly(len(held), EXACT_ROWS).numpy()]
         frontier.keep_frontier(model, model.schema.encode(split.X.iloc[some]), split.y[some])
         model.card["rows_trained"] = 0
-        return model
+        return FittedModel(model)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Which dataset, method and seed, and at which budgets; `protocol` is "paper" where one budget has its own model.
+    """Which dataset, method and seed, and at which budgets; `protocol` is "paper" where one budget has its own cell.
 
-    is_ceiling: measured with everything known, and nothing else. effort: how long it takes beside others, roughly.
+    effort: how long it takes beside others, roughly.
     """
 
     dataset: str
@@ -100,7 +115,6 @@ class Cell:
     budgets: tuple[float, ...]
     metric: str
     fingerprint: str
-    is_ceiling: bool = False
     effort: float = 1.0
 
     def __str__(self) -> str:
@@ -160,74 +174,18 @@ def is_complete(outcome: Record) -> bool:
 
 def measure(cell: Cell, candidate: Candidate, split: Split, progress: Callable[[float], None]) -> Record:
     """Fit, then ask the test rows up to every budget."""
-    device = candidate.device
     started, cpu_started = time.perf_counter(), time.process_time()
-    model = candidate.fit(split, progress)
+    fitted = candidate.fit(split, progress)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
-    with threads(1 if torch.device(device).type == "cpu" else None):
-        model = replace(model, device=device)
-        rows = model.schema.encode(split.X_test)
-        truth = metrics.coded(model.task, split.y_test)
-        # The first steps copy the policy and fill caches: they are not asking's own time.
-        model.trace(rows.take(slice(0, 1)), [None], model.costs())
-        if cell.is_ceiling:
-            records, asking = _everything(model, rows, truth)
-        else:
-            records, asking = _at_budgets(model, rows, truth, cell.budgets)
-            records += _at_average_costs(model, rows, truth, cell.budgets)
+    records, asking = fitted.ask(split.X_test, metrics.coded(fitted.task, split.y_test), cell.budgets)
     return {
         "records": records,
         "train_seconds": seconds,
         "train_cpu_seconds": cpu_seconds,
-        "microseconds_per_row": 1e6 * asking / len(rows),
-        "rows_trained": model.card["rows_trained"],
-        "n_test": len(rows),
-        "n_groups": model.schema.space.n_groups,
-        "task": model.task.kind,
-        "device": torch.device(device).type,
+        "microseconds_per_row": 1e6 * asking / len(split.y_test),
+        "rows_trained": fitted.rows_trained,
+        "n_test": len(split.y_test),
+        "n_groups": fitted.n_groups,
+        "task": fitted.task.kind,
+        "device": torch.device(candidate.device).type,
     }
-
-
-def _everything(model: Model, rows: Rows, truth: Array) -> tuple[list[Record], float]:
-    """The metrics with everything known, and the seconds that took."""
-    started = time.perf_counter()
-    answer = model.task.decode(model.outputs(rows))
-    seconds = time.perf_counter() - started
-    paid = rows.available.double() @ torch.tensor(model.costs(), dtype=torch.float64)
-    counts = rows.available.double().sum(1)
-    facts = {"mean_cost": float(paid.mean()), "mean_groups": float(counts.mean())}
-    total = float(sum(model.costs()))
-    return [{"rule": "everything", "budget": total, **facts, **metrics.metrics(model.task, answer, truth)}], seconds
-
-
-def _at_budgets(model: Model, rows: Rows, truth: Array, budgets: Sequence[float]) -> tuple[list[Record], float]:
-    """The metrics at each budget, and the seconds of asking up to the largest."""
-    prices, rules = model.costs(), [Budget(k) for k in sorted(budgets)]
-    # With equal costs a budget cuts the walk of the largest one; else each goes on with what it can still pay.
-    walks = [rules] if len(set(prices)) == 1 else [[rule] for rule in rules]
-    records: list[Record] = []
-    seconds = 0.0
-    for together in walks:
-        started = time.perf_counter()
-        trace = model.trace(rows, together, prices, walked_by=together[-1])
-        seconds = time.perf_counter() - started
-        records += _records(model, trace, Budget.name, [rule.k for rule in together], truth)
-    return records, seconds
-
-
-def _at_average_costs(model: Model, rows: Rows, truth: Array, budgets: Sequence[float]) -> list[Record]:
-    """The metrics where each budget is an average over cases; none where scores are only an order."""
-    if not model.policy.is_information:
-        return []
-    prices = model.costs()
-    rules = [model.rule(AverageCost(k), prices) for k in budgets]
-    trace = model.trace(rows, rules, prices)
-    return _records(model, trace, AverageCost.name, budgets, truth)
-
-
-def _records(model: Model, trace: Trace, rule: str, budgets: Sequence[float], truth: Array) -> list[Record]:
-    """The costs and metrics at the step where each rule stops the trace."""
-    return [
-        {"rule": rule, "budget": float(k), **curves.cost_and_metrics(model, trace, stop.at, truth)}
-        for k, stop in zip(budgets, trace.stops, strict=True)
-    ]

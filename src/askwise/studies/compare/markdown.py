@@ -9,7 +9,7 @@ import pandas as pd
 
 from askwise.evaluation.summaries import HIGHER_IS_BETTER
 from askwise.report.plots.style import number_text
-from askwise.studies.compare.plan import CEILING, PAPER
+from askwise.studies.compare.plan import CEILING, PAPER, PER_BUDGET
 from askwise.studies.compare.tables import (
     AVERAGE,
     BUDGET,
@@ -22,7 +22,15 @@ from askwise.studies.compare.tables import (
     standings,
     summary,
 )
-from askwise.studies.compare.wording import AS_GOOD, behind_text, by_penalties, cautions, metric_heading, score_text
+from askwise.studies.compare.wording import (
+    AS_GOOD,
+    about_baselines,
+    behind_text,
+    by_penalties,
+    cautions,
+    metric_heading,
+    score_text,
+)
 
 
 def markdown(results: pd.DataFrame, title: str = "Comparison") -> str:
@@ -32,11 +40,7 @@ def markdown(results: pd.DataFrame, title: str = "Comparison") -> str:
     for dataset in results["dataset"].unique():
         mine = results[results["dataset"] == dataset]
         metric = str(mine["metric"].iloc[0])
-        rows, tested, groups = (int(mine[name].max()) for name in ("rows_trained", "n_test", "n_groups"))
-        parts.append(
-            f"## {_escaped(dataset)}\n\n{metric_heading(metric)}. {rows:,} rows trained on, {tested:,} tested on, "
-            f"{groups} questions."
-        )
+        parts.append(f"## {_escaped(dataset)}\n\n{metric_heading(metric)}. {_sizes(mine)}")
         for rule, words in RULES.items():
             if (mine["rule"] == rule).any():
                 parts.append(f"**{words}**\n\n{_table(mine, rule, metric)}")
@@ -44,7 +48,8 @@ def markdown(results: pd.DataFrame, title: str = "Comparison") -> str:
                 parts.append(_escaped(by_penalties(mine)))
         alone = mine.loc[mine["protocol"] == PAPER, "method"].unique()
         if len(alone):
-            parts.append(f"A model for each budget: {', '.join(alone)}. The others: one for all.")
+            parts.append(f"A model for each budget: {', '.join(alone)}. The other methods: one for all.")
+        parts.append(_escaped(about_baselines(mine)))
         if dataset in limits.index:
             level = score_text(metric, limits.loc[dataset, "mean"], limits.loc[dataset, "error"])
             train, row = seconds(mine).loc[(dataset, CEILING), ["train_seconds", "microseconds_per_row"]]
@@ -64,6 +69,14 @@ above 0 where it is worse, ± its standard error; the ± of an area itself is mo
 seconds to fit one seed, all its models together; ask: microseconds a row, up to the largest budget, in a batch.
 Spent: the mean cost as a share of the budget, where that is an average over cases."""
 PLACES = {"cpu": "one core of a CPU", "cuda": "a GPU"}
+
+
+def _sizes(results: pd.DataFrame) -> str:
+    """How many rows and questions a dataset has; baselines, which hold nothing back to validate on, count apart."""
+    methods = results[results["protocol"] != PER_BUDGET]
+    rows = int((methods if len(methods) else results)["rows_trained"].max())
+    tested, groups = int(results["n_test"].max()), int(results["n_groups"].max())
+    return f"{rows:,} rows trained on, {tested:,} tested on, {groups} questions."
 
 
 def _times_of(results: pd.DataFrame) -> str:

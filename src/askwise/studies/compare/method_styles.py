@@ -25,8 +25,9 @@ class Style(NamedTuple):
         return {"color": self.colour, "linestyle": self.dashes, "linewidth": self.width, **marks}
 
 
-SHORT_DASH, DOTS = (0, (4, 1.6)), (0, (1, 1.4))
-# Methods that ask every case the same are dashed.
+SHORT_DASH, LONG_DASH, DOTS = (0, (4, 1.6)), (0, (9, 2.2)), (0, (1, 1.4))
+DASH_DOT = (0, (9, 2.2, 1.6, 2.2))
+# Methods that ask every case the same are dashed; baselines of scikit-learn are black with long dashes.
 STYLES = {
     "dime": Style(BLUE, "o", width=2.2),
     "argmax-direct": Style(ORANGE, "s"),
@@ -37,9 +38,11 @@ STYLES = {
     "mrmr": Style(GREEN, "X", SHORT_DASH),
     "cmicot": Style(ORANGE, "<", SHORT_DASH),
     "random-order": Style(SOFT, "d", SHORT_DASH),
+    "boosting-best-k": Style(INK, ">", LONG_DASH, 1.2),
+    "linear-lasso": Style(INK, "p", DASH_DOT, 1.2),
     "exact": Style(INK, "*", DOTS),
 }
-OTHERS = tuple(Style(colour, marker, DOTS) for marker, colour in itertools.product("hp8>", (*CATEGORIES, INK)))
+OTHERS = tuple(Style(colour, marker, DOTS) for marker, colour in itertools.product("hH8", (*CATEGORIES, INK)))
 CEILING_STYLE = Style(SOFT, "", (0, (6, 3)), 1.1)
 
 

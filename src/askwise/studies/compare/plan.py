@@ -15,8 +15,11 @@ from askwise.core.errors import AskwiseError, unknown_name
 from askwise.evaluation import metrics
 from askwise.methods.base import Method
 from askwise.methods.fingerprint import TRAINING
-from askwise.methods.registry import method_for, names_for, short_name, short_names, why_not
+from askwise.methods.registry import TABLE, method_for, names_for, short_name, short_names, why_not
 from askwise.methods.settings import CIRCUMSTANCES
+from askwise.studies.compare.asking import FittedCeiling, FittedModel
+from askwise.studies.compare.baselines.candidate import BaselineCandidate
+from askwise.studies.compare.baselines.registry import BASELINES
 from askwise.studies.compare.budgets import budgets_for
 from askwise.studies.compare.cells import Candidate, Cell, EstimatorCandidate, ExactCandidate
 from askwise.studies.compare.data import Dataset, Split, digest
@@ -24,8 +27,18 @@ from askwise.studies.compare.data import Dataset, Split, digest
 ALL, EXACT, CEILING = "all", "exact", "all-features"
 SHARED, PAPER = "shared", "paper"
 PROTOCOLS = (SHARED, PAPER)
+# The protocol of baselines: one training fits a model for each budget.
+PER_BUDGET = "per-budget"
 # How long methods take beside others, roughly.
-EFFORT = {"eddi": 16.0, "cwcf": 12.0, "opportunistic": 8.0, "dime": 5.0, "argmax-direct": 4.0, EXACT: 0.2}
+EFFORT = {
+    "eddi": 16.0,
+    "cwcf": 12.0,
+    "opportunistic": 8.0,
+    "dime": 5.0,
+    "argmax-direct": 4.0,
+    "boosting-best-k": 3.0,
+    EXACT: 0.2,
+}
 # Goes up when what is measured in a cell changes, so that nothing old is taken for it.
 MEASURING = 2
 
@@ -75,27 +88,28 @@ def plan(
         for name in chosen[dataset.name]:
             for seed in range((seeds_of or {}).get(name, seeds)):
                 for protocol_of, some in _fits(name, dataset, protocol, spent):
-                    candidate = _candidate(name, dataset, seed, some if protocol_of == PAPER else None, settings)
+                    candidate = _candidate(name, dataset, seed, protocol_of, some, settings)
                     facts = [__version__, MEASURING, TRAINING, dataset.fingerprint, name, *_facts(candidate), seed]
                     # With everything known there is nothing to pay, whatever the budgets.
                     mark = digest([*facts, () if name == CEILING else some, max_rows, test_rows])
                     size = (20 + dataset.schema.space.n_groups) * np.sqrt(1000 + min(dataset.n_rows, max_rows))
                     effort = EFFORT.get(name, 1.0) * float(size)
                     where = (dataset.name, name, seed, protocol_of, some, shown[dataset.name])
-                    cells.append((Cell(*where, mark, name == CEILING, effort), candidate))
+                    cells.append((Cell(*where, mark, effort), candidate))
     left_out = (*_left_out(datasets, methods, chosen), *_too_large(datasets, budgets or ()))
     by_name = {dataset.name: dataset for dataset in datasets}
     return Plan(tuple(c for c, _ in cells), tuple(c for _, c in cells), by_name, max_rows, test_rows, left_out)
 
 
 def methods_for(dataset: Dataset) -> list[str]:
-    """The short names of the methods that can learn a dataset."""
-    return [*names_for(dataset.task, dataset.inputs), *([] if dataset.truth is None else [EXACT])]
+    """The short names of the methods and baselines that can learn a dataset."""
+    baselines = BASELINES if dataset.inputs == TABLE else ()
+    return [*names_for(dataset.task, dataset.inputs), *baselines, *([] if dataset.truth is None else [EXACT])]
 
 
 def method_names() -> list[str]:
-    """The short names of all methods."""
-    return [*short_names(), EXACT]
+    """The short names of all methods, and the names of the baselines."""
+    return [*short_names(), *BASELINES, EXACT]
 
 
 def _chosen(datasets: Sequence[Dataset], methods: Sequence[str]) -> dict[str, list[str]]:
@@ -127,14 +141,16 @@ def _why_not(name: str, dataset: Dataset) -> str:
     """Why a method can't be run on a dataset."""
     if name == EXACT:
         return "needs a distribution of `askwise verify`"
+    if name in BASELINES:
+        return "learns from tables, and images are given there"
     return f"{why_not(name, dataset.task, dataset.inputs)} there"
 
 
 def _check_target(dataset: Dataset, names: Sequence[str]) -> None:
-    trained = [method_for(name, dataset.task, dataset.inputs) for name in names if name != EXACT]
     try:
-        if trained:
-            method = trained[0]()
+        if any(name != EXACT for name in names):
+            # What can be learnt is the same for all of them.
+            method = method_for("dime", dataset.task, dataset.inputs)()
             method.make_task(method.check_target(dataset.sample_target()))
         if not dataset.schema.space.n_groups:
             raise AskwiseError("there is nothing to ask")
@@ -186,31 +202,43 @@ def _metrics(datasets: Sequence[Dataset], metric: str | None) -> dict[str, str]:
 def _fits(
     name: str, dataset: Dataset, protocol: str, budgets: tuple[float, ...]
 ) -> list[tuple[str, tuple[float, ...]]]:
-    """Which models are fitted: one for all budgets, or one for each where the method takes one."""
+    """Which cells there are: one for all budgets, or one for each where the method takes one."""
+    if name in BASELINES:
+        return [(PER_BUDGET, budgets)]
     trained = None if name in (EXACT, CEILING) else method_for(name, dataset.task, dataset.inputs)
     takes_one = trained is not None and "budget" in trained().get_params()
     return [(PAPER, (k,)) for k in budgets] if protocol == PAPER and takes_one else [(SHARED, budgets)]
 
 
 def _candidate(
-    name: str, dataset: Dataset, seed: int, budget: tuple[float, ...] | None, settings: Mapping[str, Any] | None
+    name: str,
+    dataset: Dataset,
+    seed: int,
+    protocol: str,
+    budgets: tuple[float, ...],
+    settings: Mapping[str, Any] | None,
 ) -> Candidate:
     if name == EXACT:
         assert dataset.truth is not None
         return ExactCandidate(dataset.truth, seed)
+    if name in BASELINES:
+        return BaselineCandidate(BASELINES[name], dataset.task, seed, dataset.questions, budgets)
     method = method_for(name, dataset.task, dataset.inputs)
     known = method().get_params()
     given = {key: value for key, value in (settings or {}).items() if key in known and value is not None}
-    if budget is not None:
-        given["budget"] = budget[0]
+    if protocol == PAPER:
+        given["budget"] = budgets[0]
     # Of images, a method without a backbone leaves what is said about it.
     asked = {key: value for key, value in dataset.questions.items() if key in known}
-    return EstimatorCandidate(method(**asked, **given, random_state=seed))
+    asked_as = FittedCeiling if name == CEILING else FittedModel
+    return EstimatorCandidate(method(**asked, **given, random_state=seed), asked_as)
 
 
 def _facts(candidate: Candidate) -> list[Any]:
     """What a result depends on: the kind of device, whose precision differs, and the method with all its settings."""
     device = torch.device(candidate.device).type
+    if isinstance(candidate, BaselineCandidate):
+        return [device, candidate.revision]
     estimator = getattr(candidate, "estimator", None)
     if not isinstance(estimator, Method):
         return [device]

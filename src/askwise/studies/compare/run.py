@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from askwise.evaluation import metrics
-from askwise.studies.compare.cells import Candidate, Cell, Record, failure, is_complete, run_cell
+from askwise.studies.compare.asking import Record
+from askwise.studies.compare.cells import Candidate, Cell, failure, is_complete, run_cell
 from askwise.studies.compare.data import Dataset, Split
 from askwise.studies.compare.named_data import named
 from askwise.studies.compare.plan import ALL, Plan, plan

@@ -9,6 +9,7 @@ import pandas as pd
 
 from askwise.evaluation.summaries import HIGHER_IS_BETTER
 from askwise.report.plots.style import METRIC_WORDS
+from askwise.studies.compare.plan import PER_BUDGET
 from askwise.studies.compare.tables import AVERAGE, FEWEST_SEEDS, REFERENCES, ordered, standings
 
 AS_GOOD = "°"
@@ -52,6 +53,14 @@ def by_penalties(dataset: pd.DataFrame) -> str:
     area = places.set_index("method")["area"]
     found = [f"{m} {score_text(metric, area[m])}" for m in ordered(places, metric) if math.isfinite(area[m])]
     return f"Stopping by penalties (average cost): {', '.join(found)} (area over the same costs)." if found else ""
+
+
+def about_baselines(results: pd.DataFrame) -> str:
+    """A sentence that tells what baselines are; empty if there are none."""
+    mine = results[results["protocol"] == PER_BUDGET]
+    if not len(mine):
+        return ""
+    return f"{', '.join(mine['method'].unique())}: scikit-learn's models; one order for everybody, one model a budget."
 
 
 def cautions(results: pd.DataFrame) -> list[str]:

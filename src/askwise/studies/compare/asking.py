@@ -1,0 +1,112 @@
+"""A model asked about test rows: every metric at every budget, by budgets and by average costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from askwise.core.arrays import Array
+from askwise.core.rows import Rows
+from askwise.core.stopping import AverageCost, Budget
+from askwise.core.tasks import Task
+from askwise.core.trace import Trace
+from askwise.evaluation import curves, metrics
+from askwise.model.model import Model
+from askwise.training.modes import threads
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A trained model, on the device that it is asked on."""
+
+    model: Model
+
+    @property
+    def task(self) -> Task:
+        return self.model.task
+
+    @property
+    def n_groups(self) -> int:
+        return self.model.schema.space.n_groups
+
+    @property
+    def rows_trained(self) -> int:
+        return int(self.model.card["rows_trained"])
+
+    def ask(self, X: Any, y: Array, budgets: Sequence[float]) -> tuple[list[Record], float]:
+        """The records at each budget and average cost, and the seconds of asking up to the largest budget."""
+        with self._threads():
+            rows = self._rows(X)
+            records, seconds = _at_budgets(self.model, rows, y, budgets)
+            return records + _at_average_costs(self.model, rows, y, budgets), seconds
+
+    def _threads(self) -> Any:
+        return threads(1 if torch.device(self.model.device).type == "cpu" else None)
+
+    def _rows(self, X: Any) -> Rows:
+        rows = self.model.schema.encode(X)
+        # The first steps copy the policy and fill caches: they are not asking's own time.
+        self.model.trace(rows.take(slice(0, 1)), [None], self.model.costs())
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class FittedCeiling(FittedModel):
+    """A trained model that is told everything, whatever the budgets."""
+
+    def ask(self, X: Any, y: Array, budgets: Sequence[float]) -> tuple[list[Record], float]:
+        """The record with everything known, and the seconds that took."""
+        del budgets
+        with self._threads():
+            return _everything(self.model, self._rows(X), y)
+
+
+def _everything(model: Model, rows: Rows, truth: Array) -> tuple[list[Record], float]:
+    """The metrics with everything known, and the seconds that took."""
+    started = time.perf_counter()
+    answer = model.task.decode(model.outputs(rows))
+    seconds = time.perf_counter() - started
+    paid = rows.available.double() @ torch.tensor(model.costs(), dtype=torch.float64)
+    counts = rows.available.double().sum(1)
+    facts = {"mean_cost": float(paid.mean()), "mean_groups": float(counts.mean())}
+    total = float(sum(model.costs()))
+    return [{"rule": "everything", "budget": total, **facts, **metrics.metrics(model.task, answer, truth)}], seconds
+
+
+def _at_budgets(model: Model, rows: Rows, truth: Array, budgets: Sequence[float]) -> tuple[list[Record], float]:
+    """The metrics at each budget, and the seconds of asking up to the largest."""
+    prices, rules = model.costs(), [Budget(k) for k in sorted(budgets)]
+    # With equal costs a budget cuts the walk of the largest one; else each goes on with what it can still pay.
+    walks = [rules] if len(set(prices)) == 1 else [[rule] for rule in rules]
+    records: list[Record] = []
+    seconds = 0.0
+    for together in walks:
+        started = time.perf_counter()
+        trace = model.trace(rows, together, prices, walked_by=together[-1])
+        seconds = time.perf_counter() - started
+        records += _records(model, trace, Budget.name, [rule.k for rule in together], truth)
+    return records, seconds
+
+
+def _at_average_costs(model: Model, rows: Rows, truth: Array, budgets: Sequence[float]) -> list[Record]:
+    """The metrics where each budget is an average over cases; none where scores are only an order."""
+    if not model.policy.is_information:
+        return []
+    prices = model.costs()
+    rules = [model.rule(AverageCost(k), prices) for k in budgets]
+    trace = model.trace(rows, rules, prices)
+    return _records(model, trace, AverageCost.name, budgets, truth)
+
+
+def _records(model: Model, trace: Trace, rule: str, budgets: Sequence[float], truth: Array) -> list[Record]:
+    """The costs and metrics at the step where each rule stops the trace."""
+    return [
+        {"rule": rule, "budget": float(k), **curves.cost_and_metrics(model, trace, stop.at, truth)}
+        for k, stop in zip(budgets, trace.stops, strict=True)
+    ]
