@@ -43,7 +43,7 @@ class TableMethod(NeuralMethod):
     encoding: str | int = "auto"
     screening: bool = True
     soft_answers: bool = True
-    base_rates: bool = False
+    base_rates: bool = True
     hidden: int = 128
     layers: int = 2
     dropout: float | None = None

@@ -45,7 +45,7 @@ class TableDime(TableMethod, Dime):
     share_trunk: bool = False
     predictor: nn.Module | None = None
     value: nn.Module | None = None
-    lookahead: float | str = 0.0
+    lookahead: float | str = "auto"
     free_network: bool = False
     stop_gradient: bool = True
 
