@@ -76,15 +76,15 @@ class Blend(NumberRule):
         information = at_least_zero(step.best)
         return information if self.weight == 1 else information**self.weight * step.error ** (1 - self.weight)
 
-    def least_value(self, error: float) -> float | None:
-        """The least value per cost that it still asks where the prediction has this error; None where it looks at none.
+    def least_value(self, error: float | None, spent: float) -> float | None:
+        """The least value per cost that it still asks where the prediction has this error and so much was spent.
 
-        Not before `least` was spent: until then it asks whatever a question is worth.
+        None where it does not look at values: before `least` was spent, or with a weight of 0.
         """
-        if self.weight == 0:
+        if self.weight == 0 or not reached(spent, self.least) or (error is None and self.weight < 1):
             return None
-        rest = 1.0 if self.weight == 1 else error ** (1 - self.weight)
-        return math.inf if rest == 0 else (self.threshold / rest) ** (1 / self.weight)
+        rest = 1.0 if error is None else error ** (1 - self.weight)
+        return math.inf if rest == 0 else float((self.threshold / rest) ** (1 / self.weight))
 
 
 def reached(spent: Any, amount: float) -> Any:

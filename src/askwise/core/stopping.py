@@ -16,7 +16,7 @@ from askwise.core.blend import Blend
 from askwise.core.errors import AskwiseError, AskwiseWarning, shortened, unknown_name
 from askwise.core.on_average import Interval, OnAverage
 from askwise.core.rule import ROUNDING, AnyOf, Frontier, HasScores, NumberRule, Rule, resolve_rule
-from askwise.core.step import Signals, StoppingRule, parts_of
+from askwise.core.step import Signals, StoppingRule, parts_of, rule_name
 from askwise.core.tasks import Classification, Task
 
 # What is defined beside the rules, and found here too.
@@ -41,6 +41,7 @@ __all__ = [
     "least_value",
     "parse_rule",
     "resolve_rule",
+    "rule_text",
     "rules_help",
     "takes_arrays",
 ]
@@ -207,20 +208,19 @@ RULES: dict[str, type[NumberRule]] = {
     "budget": Budget,
     "confidence": Confidence,
     "penalty": Penalty,
-    "average-cost": AverageCost,
     "blend": Blend,
+    "average-cost": AverageCost,
 }
 
 
-def least_value(rule: StoppingRule | None, error: float | None = None) -> float | None:
+def least_value(rule: StoppingRule | None, error: float | None = None, spent: float = 0.0) -> float | None:
     """The least value per cost that a rule still asks, None where it sets none.
 
-    error: 1 - max p of the prediction, on which that of a blend depends.
+    That of a blend depends on what was spent and on the prediction: error is 1 - max p, None where it is a number.
     """
     run = [part.rule if isinstance(part, OnAverage) else part for part in parts_of(rule)]
     found: list[float | None] = [part.lam for part in run if isinstance(part, Penalty)]
-    if error is not None:
-        found += [part.least_value(error) for part in run if isinstance(part, Blend)]
+    found += [part.least_value(error, spent) for part in run if isinstance(part, Blend)]
     return max((value for value in found if value is not None), default=None)
 
 
@@ -231,6 +231,11 @@ def expected_cost(rule: StoppingRule | None) -> Interval | None:
     """
     parts = parts_of(rule)
     return parts[0].expected if len(parts) == 1 and isinstance(parts[0], OnAverage) else None
+
+
+def rule_text(rule: StoppingRule) -> str:
+    """A rule as it is written; one of a user's own that has no text is called by its name."""
+    return rule_name(rule) if type(rule).__str__ is object.__str__ else str(rule)
 
 
 def takes_arrays(rule: StoppingRule | None) -> bool:

@@ -147,8 +147,7 @@ def _average_costs(model: Model, prices: tuple[float, ...], points: int) -> list
     table = model.frontiers.get(prices)
     if table is None or "rule" not in table:
         return []
-    asks = table[table["mean_cost"] > 0]
-    some = asks.iloc[evenly(len(asks), points).numpy()]
+    some = table.iloc[evenly(len(table), points).numpy()]
     return [
         Point(AverageCost.name, float(k), parse_rule(text))
         for k, text in zip(some["average_cost"], some["rule"], strict=True)

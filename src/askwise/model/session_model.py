@@ -26,8 +26,9 @@ class SessionModel:
     """A trained model as a session sees it, whatever computes its beliefs.
 
     For each tuple of costs, `frontiers` holds a table of average costs: the rule for each, what it spends, and metrics;
-    `spending` a longer one, of penalty and mean cost; `curves` a shorter one, of every rule. `fingerprint` is that of the file the model was loaded from,
-    empty if it was not loaded. `device`: where tensors are, for rules of a user's own.
+    `spending` a longer one, of penalty and mean cost; `curves` a shorter one, of every rule. `fingerprint` is that of
+    the file the model was loaded from, empty if it was not loaded. `device`: where tensors are, for rules of a user's
+    own.
     """
 
     schema: Schema
@@ -86,7 +87,7 @@ class SessionModel:
         return f"{shortened(name)} costs {cost:.12g} here and {was:.12g} in training{count}"
 
     def rule(self, stop: StoppingRule | None, costs: tuple[float, ...]) -> StoppingRule | None:
-        """The rule to run: checked against the task and the scores, with AverageCost looked up."""
+        """The rule to run: checked against the task and the scores, with what an average cost stands for."""
         if stop is None:
             return None
         check_rule(stop, self.task, self)

@@ -27,7 +27,7 @@ function wordsFor({ task, frontier }) {
     ["Value", tells],
     price,
     ["Value per cost", "The value divided by the price: the bars. The longest is asked next."],
-    ["The line", "The penalty: the least value per cost for which the stopping rule still asks. Paler bars are below."],
+    ["The line", "The least value per cost for which the stopping rule asks now. Paler bars are below."],
     ...uncertainty(isClass),
   ];
 }
