@@ -59,7 +59,7 @@ def test_where_easy_rows_can_be_told_a_blend_takes_the_place_of_the_budget():
     assert found.loss.mean() < chooser().baseline(4.0)[1].loss.mean()
 
 
-@pytest.mark.parametrize("k", [1.0, 2.0, 4.0, 8.0])
+@pytest.mark.parametrize("k", [1.0, 2.0, 4.0])
 def test_where_nothing_tells_rows_apart_the_budget_is_kept(k):
     assert chosen(chooser(told_apart=False), k)[0] == Budget(k)
 
