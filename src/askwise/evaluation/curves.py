@@ -61,7 +61,7 @@ def curve_of_trace(
     """
     draws = bootstrap_draws(len(rows), bootstrap) if bootstrap else None
     signals = TraceSignals.of(model, trace, prices)
-    found = _points(model, signals, prices, points)
+    found = _rules(model, signals, prices, points)
     # With equal costs a budget cuts the same walk, since all or none of the groups are affordable.
     limits = [] if are_equal(prices) else [point.rule for point in found if isinstance(point.rule, Budget)]
     walked = _walked(model, rows, prices, {rule.k for rule in limits}, walks or {}, progress)
@@ -131,7 +131,7 @@ class Point(NamedTuple):
     rule: Rule
 
 
-def _points(model: Model, signals: TraceSignals, prices: tuple[float, ...], points: int) -> list[Point]:
+def _rules(model: Model, signals: TraceSignals, prices: tuple[float, ...], points: int) -> list[Point]:
     """The rules of a curve, each over a grid that covers its range."""
     spent = signals.spent.numpy()
     rules: list[NumberRule] = [Budget(k) for k in budgets(prices, points)]
