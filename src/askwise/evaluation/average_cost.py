@@ -157,18 +157,21 @@ class Chooser:
         return settled.rule, candidate.outcome(settled.rule)
 
     def baseline(self, k: float) -> tuple[Rule, Outcome]:
-        """The budget of k. If all groups have one price and k is no multiple of it, some rows are asked once more."""
+        """The budget of k, and what it makes of the rows.
+
+        If all groups have one price, the budget is larger where rows that lack groups leave something of it; and some
+        rows are asked once more where it spends less than k.
+        """
         if self.price is None:
             walked = self.budgets.get(k)
-            budget = Budget(k)
-            return budget, self.walk.within(budget) if walked is None else self._walked(walked)
+            return Budget(k), self.walk.within(Budget(k)) if walked is None else self._walked(walked)
         count = int(np.flatnonzero(self._cost_of_counts <= k * (1 + 1e-9))[-1])
-        limit, more = count * self.price, (count + 1) * self.price
-        # The same budget as that of k, unless rows lack groups: then there is something left.
-        budget = Budget(limit if limit > k * (1 + 1e-9) or limit + self.price <= k else k)
+        limit = count * self.price
+        budget = Budget(max(limit, k))
         found = self.walk.within(budget)
         if found.spent.mean() < NEARLY_ALL * k and self.weights:
-            blend = BlendCandidate(self.walk, Blend(0.0, self.weights[len(self.weights) // 2], limit, more))
+            weight = self.weights[len(self.weights) // 2]
+            blend = BlendCandidate(self.walk, Blend(0.0, weight, limit, limit + self.price))
             settled = blend.settle(self._every, k, 0.0)
             if settled is not None and (mixed := blend.outcome(settled.rule)).spent.mean() > found.spent.mean():
                 return settled.rule, mixed

@@ -112,7 +112,8 @@ def _chosen(chooser: Chooser, prices: tuple[float, ...], points: int) -> Iterato
     for k in average_costs(prices, everything, points):
         nearest = int(np.abs(np.log(tried / k)).argmin()) if len(tried) and k >= min(prices) else None
         kind = None if nearest is None else kinds[nearest]
+        rule, found = chooser.rule(k, kind)
         # What a budget between two that were walked spends is not known: it is looked up at the lower one.
-        if chooser.price is not None or kind is not None or k in chooser.budgets or not chooser.budgets:
-            yield (k, *chooser.rule(k, kind))
+        if rule != Budget(k) or k in chooser.budgets or not chooser.budgets:
+            yield k, rule, found
     yield everything, Budget(np.inf), chooser.walk.outcome(chooser.walk.end)

@@ -2,7 +2,9 @@
 
 /**
  * A measured point: the rule's number, and what it brings on rows held out.
- * @typedef {{value: number, cost: number, groups: number, metric: number|null, loss: number|null}} Point
+ * @typedef {{value: number, cost: number, groups: number, metric: number|null, loss: number|null, range: number[]}}
+ *   Point
+ *   range: between which numbers the mean cost of fresh cases is expected; empty where nobody has said so
  * @typedef {{kind: string, label: string, about: string, points: Point[], rising: boolean, off: boolean}} RuleKind
  *   rising: a larger number asks more; off: not under these prices
  */
@@ -27,6 +29,7 @@ function pointsOf(facts, kind) {
   const at = (record, value) => ({
     value,
     cost: record.mean_cost,
+    range: [record.cost_low, record.cost_high].filter((end) => typeof end === "number"),
     groups: record.mean_groups,
     metric: record[metric] ?? null,
     loss: record[loss] ?? null,
@@ -39,7 +42,8 @@ function pointsOf(facts, kind) {
   const measured = points.filter((point) => typeof point.value === "number" && typeof point.cost === "number");
   const seen = new Set();
   const order = kind === "average-cost" ? "value" : "cost";
-  return measured.sort((a, b) => a[order] - b[order]).filter((point) => !seen.has(point.value) && seen.add(point.value));
+  measured.sort((a, b) => a[order] - b[order]);
+  return measured.filter((point) => !seen.has(point.value) && seen.add(point.value));
 }
 
 /**
