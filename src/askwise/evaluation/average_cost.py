@@ -114,9 +114,13 @@ class Kind(NamedTuple):
     weight: float
     limits: tuple[float, float]
 
+    def spans(self, k: float) -> tuple[float, float]:
+        """From what to what it may spend on a row."""
+        return self.limits[0] * k, self.limits[1] * k
+
     def blend(self, k: float, price: float | None) -> Blend:
         """The blend for k; its limits are whole questions where all have one price."""
-        least, most = (share * k for share in self.limits)
+        least, most = self.spans(k)
         if price is not None:
             least, most = (price * math.ceil(amount / price - 1e-9) for amount in (least, most))
         return Blend(0.0, self.weight, least, most)
@@ -139,9 +143,10 @@ class Chooser:
         """What is better than the budget of k: blends of a kind, a larger budget, or nothing (None)."""
         if self.walk.n_rows < FEWEST_ROWS:
             return None
-        candidates = self._candidates(k)
+        candidates, (_, plain) = self._candidates(k), self.baseline(k)
         best = self._best(list(candidates.values()), self._every, k)
-        if best is None or not self._wins(list(candidates.values()), k):
+        # What is no better on the rows that it was settled on needs no folds.
+        if best is None or best[1].loss >= plain.loss.mean() or not self._wins(list(candidates.values()), k, plain):
             return None
         return next(kind for kind, candidate in candidates.items() if candidate is best[0])
 
@@ -201,9 +206,13 @@ class Chooser:
         return LEAST_SPENT * k if self.price is not None and everything > k else 0.0
 
     def _candidates(self, k: float) -> dict[Kind | Budget, Candidate]:
-        kinds: list[Kind | Budget] = [Kind(weight, limits) for weight in self.weights for limits in LIMITS]
-        kinds += [Budget(other) for other in self.budgets if other > k]
-        return {kind: self._candidate(kind, k) for kind in kinds}
+        """What may be better than the budget of k, by its kind."""
+        kinds = [Kind(weight, limits) for weight in self.weights for limits in LIMITS]
+        # Limits above the cost of everything are all the same.
+        everything = float(self.walk.spent[-1].max())
+        apart = {(kind.weight, least, min(most, everything)): kind for kind in kinds for least, most in [kind.spans(k)]}
+        larger = [Budget(other) for other in self.budgets if other > k]
+        return {kind: self._candidate(kind, k) for kind in [*apart.values(), *larger]}
 
     def _candidate(self, kind: Kind | Budget, k: float) -> Candidate:
         if isinstance(kind, Budget):
@@ -218,9 +227,8 @@ class Chooser:
         found = [(one, settled) for one in candidates if (settled := one.settle(rows, k, self._least(k))) is not None]
         return min(found, key=lambda pair: pair[1].loss, default=None)
 
-    def _wins(self, candidates: Sequence[Candidate], k: float) -> bool:
+    def _wins(self, candidates: Sequence[Candidate], k: float, plain: Outcome) -> bool:
         """Whether what is best on the other folds beats the budget on each fold: in loss and in what is shown."""
-        _, plain = self.baseline(k)
         loss, outputs = plain.loss.copy(), plain.outputs.clone()
         for fold in folds(len(loss), N_FOLDS):
             best = self._best(candidates, ~fold, k)

@@ -107,7 +107,9 @@ def _frontier(
 def _chosen(chooser: Chooser, prices: tuple[float, ...], points: int) -> Iterator[tuple[float, Rule, Outcome]]:
     """The rule for each of many average costs; what kind of rule is better than a budget is found at some of them."""
     everything = float(chooser.walk.spent[-1].mean())
-    tried = np.array([k for k in budgets(prices) if 0 < k < everything])
+    # Where a budget takes a walk, there are walks under these.
+    grid = budgets(prices) if chooser.budgets else budgets(prices, 10)
+    tried = np.array([k for k in grid if 0 < k < everything])
     kinds = [chooser.kind(float(k)) for k in tried]
     for k in average_costs(prices, everything, points):
         nearest = int(np.abs(np.log(tried / k)).argmin()) if len(tried) and k >= min(prices) else None
