@@ -211,8 +211,8 @@ class Chooser:
         # Limits above the cost of everything are all the same.
         everything = float(self.walk.spent[-1].max())
         apart = {(kind.weight, least, min(most, everything)): kind for kind in kinds for least, most in [kind.spans(k)]}
-        larger = [Budget(other) for other in self.budgets if other > k]
-        return {kind: self._candidate(kind, k) for kind in [*apart.values(), *larger]}
+        found: list[Kind | Budget] = [*apart.values(), *(Budget(other) for other in self.budgets if other > k)]
+        return {kind: self._candidate(kind, k) for kind in found}
 
     def _candidate(self, kind: Kind | Budget, k: float) -> Candidate:
         if isinstance(kind, Budget):
