@@ -1,5 +1,6 @@
 """Which rule an average cost stands for: it spends what it may, and is not behind the budget."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ from askwise import AverageCost, Budget, DimeClassifier, DimeRegressor, MrmrClas
 from askwise.core.stopping import Blend, parse_rule
 from askwise.core.tasks import Classification, Regression
 from askwise.core.trace import Stop, Trace
+from askwise.evaluation import average_cost
 from askwise.evaluation.average_cost import Chooser, expected_cost
 from askwise.evaluation.recorded import Recorded
 
@@ -113,6 +115,26 @@ def test_what_rows_that_lack_groups_leave_is_spent_on_others():
     assert one.walk.within(Budget(6)).spent.mean() == 5
     _, found = one.baseline(6.0)
     assert 0.93 * 6 < found.spent.mean() <= 6
+
+
+def test_what_a_budget_of_unequal_prices_leaves_is_spent_by_a_blend():
+    """The budget buys one question of each row, and then nothing that is left is cheap enough."""
+    recorded = walk()
+    after_one = Stop(torch.ones(recorded.n_rows, dtype=torch.int64), recorded.trace.stops[0].reason)
+    budgets = {4.0: replace(recorded.trace, stops=(after_one,))}
+    rule, found = chosen(Chooser(recorded, None, True, budgets), 4.0)
+    assert isinstance(rule, Blend)
+    assert 1 < found.spent.mean() <= 4
+
+
+def test_with_unequal_prices_a_budget_that_is_not_used_up_may_be_larger_than_k(monkeypatch):
+    monkeypatch.setattr(average_cost, "WEIGHTS", ())
+    recorded = walk(told_apart=False)
+    stops = [Stop(torch.full((recorded.n_rows,), n), recorded.trace.stops[0].reason) for n in (2, 4)]
+    budgets = {k: replace(recorded.trace, stops=(stop,)) for k, stop in zip((4.0, 9.0), stops, strict=True)}
+    rule, found = chosen(Chooser(recorded, None, True, budgets), 4.0)
+    assert rule == Budget(9)
+    assert found.spent.mean() == 4
 
 
 def test_numbers_have_penalties_alone_and_orders_only_the_error():

@@ -32,8 +32,10 @@ ONE_STANDARD_ERROR = math.sqrt(1 + N_FOLDS / (N_FOLDS - 1))
 # Only where prices are equal is there a least: else what is left may not buy anything.
 LEAST_SPENT, MOST_SPENT = 0.9, 1.03
 NINE_OF_TEN, NINETEEN_OF_TWENTY = 1.28 * math.sqrt(2), 1.96 * math.sqrt(2)
-# A budget that leaves more than this of k leaves something to be asked.
+# A budget that spends less of k than this leaves something to be asked.
 NEARLY_ALL = 0.97
+# A budget that spends less of k than this, since what is left buys nothing, gives way to all that is better on folds.
+SPENDS_LITTLE = 2 / 3
 
 
 class Settled(NamedTuple):
@@ -236,8 +238,9 @@ class Chooser:
                 found = best[0].outcome(best[1].rule)
                 loss[fold], outputs[fold] = found.loss[fold], found.outputs[fold]
         gain = plain.loss - loss
-        error = ONE_STANDARD_ERROR * gain.std() / math.sqrt(len(gain))
-        return bool(gain.mean() > error) and self._is_no_worse(outputs, plain)
+        errors = ONE_STANDARD_ERROR if plain.spent.mean() >= SPENDS_LITTLE * k else 0.0
+        least = errors * gain.std() / math.sqrt(len(gain))
+        return bool(gain.mean() > least) and self._is_no_worse(outputs, plain)
 
     def _is_no_worse(self, outputs: Tensor, plain: Outcome) -> bool:
         """Whether the metric that people look at is no worse: accuracy of several classes, AUROC of two."""
