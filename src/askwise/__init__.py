@@ -7,6 +7,7 @@ from askwise.core.errors import AskwiseError, AskwiseWarning, BundleError
 from askwise.core.moved import find_moved_modules
 
 if TYPE_CHECKING:
+    from askwise.core.blend import Blend
     from askwise.core.stopping import AverageCost, Budget, Confidence, Penalty, Rule
     from askwise.data.images.files import Images, read_images
     from askwise.data.images.sketches import sketch
@@ -76,6 +77,7 @@ _LAZY = {
     "sketch": "data.images.sketches",
     "Session": "session.session",
     "AverageCost": "core.stopping",
+    "Blend": "core.blend",
     "Budget": "core.stopping",
     "Confidence": "core.stopping",
     "Penalty": "core.stopping",
@@ -109,6 +111,7 @@ __all__ = [
     "AskwiseError",
     "AskwiseWarning",
     "AverageCost",
+    "Blend",
     "Budget",
     "BundleError",
     "CmicotClassifier",

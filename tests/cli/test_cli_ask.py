@@ -50,7 +50,10 @@ def test_the_terminal_asks_what_the_session_asks(run):
 
 def test_json_has_exactly_the_promised_facts(run):
     facts, _ = talk(run)
-    promised = "question ranking ranked_by prediction entropy spent stopped reason why answers declined remarks asked"
+    promised = (
+        "question ranking ranked_by prediction entropy spent stopped reason why rule expected_cost answers declined "
+        "remarks asked"
+    )
     assert list(facts) == promised.split()
     assert list(facts["ranking"][0]) == ["name", "value", "cost", "value_per_cost", "lookahead_per_cost"]
 
@@ -95,10 +98,15 @@ def test_the_rule_that_stops_is_named(run, rule, reason, words):
     assert words in shown
 
 
-def test_average_cost_stops_where_its_penalty_does(run):
+def test_average_cost_stops_where_the_rule_does_that_it_stands_for(run):
     model = load("heart.askwise").model_
-    penalty = model.rule(parse_rule("average-cost=20"), model.schema.space.costs)
-    assert talk(run, "", "", args=["--stop", "average-cost=20"])[0] == talk(run, "", "", args=["--stop", penalty])[0]
+    rule = model.rule(parse_rule("average-cost=20"), model.schema.space.costs)
+    facts, shown = talk(run, "", "", args=["--stop", "average-cost=20"])
+    other = talk(run, "", "", args=["--stop", rule])[0]
+    assert {"reason", "why", "expected_cost"} >= {name for name in facts if facts[name] != other[name]}
+    assert facts["rule"] == str(rule)
+    assert facts["expected_cost"] == rule.expected._asdict()
+    assert f"stopping at average-cost=20 (cases are expected to cost {rule.expected} on average)" in shown
 
 
 def test_skip_declines_and_costs_nothing(run):

@@ -72,7 +72,7 @@ def test_the_tables_on_the_terminal_have_a_line_for_each_method(shown):
     lines = [line.split() for line in said.splitlines()]
     assert sum(line[:1] == ["dime"] for line in lines) == 2
     assert sum(line[:2] == ["everything", "known"] for line in lines) == 2
-    assert said.count("Stopping by penalties (average cost): dime ") == 2
+    assert said.count("Stopping at an average cost: dime ") == 2
     assert "2 seeds tell nothing apart" in said
     assert "clinic: Accuracy in %" in said
     assert "10 trainings run" in said

@@ -162,7 +162,7 @@ def test_the_way_of_an_image_is_drawn_and_the_rule_named_as_it_was_given(run, fo
     said = run("ask", "colours.askwise", "--image", an_image(folder), "--stop", "average-cost=1", "-o", "way.png")
     assert said.exit_code == 0, said.output
     assert Image.open("way.png").size[0] > 200
-    assert any("stopped by average-cost=1 (penalty 0." in ax.get_xlabel() for ax in figures[0].axes)
+    assert any("stopped by average-cost=1 (b" in ax.get_xlabel() for ax in figures[0].axes)
 
 
 def test_a_sketch_is_made_from_the_file(run, folder):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askwise import AskwiseError, AskwiseWarning, AverageCost, Budget, Confidence, DimeClassifier, Penalty, Rule
+from askwise.core.blend import Blend
 from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.stopping import RULES, AnyOf, check_rule, parse_rule, resolve_rule
@@ -134,10 +135,10 @@ def test_many_penalties_at_once_stop_each_row_where_each_of_them_stops_it(table_
 def test_a_penalty_needs_scores_that_are_information(table_policy):
     order = table_policy([1, 1], [1, 2], is_information=False)
     task = Classification(("a", "b"))
-    for rule in (Penalty(0.1), AverageCost(3), Budget(2) | Penalty(0.1)):
+    for rule in (Penalty(0.1), Budget(2) | Penalty(0.1), Blend(0.1)):
         with pytest.raises(AskwiseError, match="only an order"):
             check_rule(rule, task, order)
-    check_rule(Budget(2) | Confidence(0.1), task, order)
+    check_rule(Budget(2) | Confidence(0.1) | AverageCost(3) | Blend(0.1, weight=0), task, order)
 
 
 # Combination
@@ -265,7 +266,7 @@ def test_a_text_of_many_parts_runs_and_of_too_many_says_how_many_are_allowed(tab
         parse_rule("|".join(["budget=1"] * 101))
 
 
-# AverageCost
+# AverageCost of files from before there were blends: penalties alone
 
 FRONTIER = {"penalty": [9.0, 0.5, 0.2, 0.0], "mean_cost": [0.0, 2.0, 5.0, 12.0]}
 
@@ -298,13 +299,14 @@ def test_average_cost_outside_the_frontier_of_a_model_warns(clinic, cases):
 
 
 def test_average_cost_is_kept_on_the_validation_rows(cases, new_cases, fast):
-    """On the rows that made the frontier the mean cost is the frontier's own, the largest not above k."""
+    """On the rows that made the frontier, the mean cost of each of its average costs is the frontier's own."""
     model = DimeClassifier(costs={"scan": 40, "pressure": 2.5}, **fast).fit(*cases, eval_set=new_cases)
-    for k in (3, 10, 25):
-        spent = model.acquire(new_cases[0], stop=AverageCost(k)).spent.mean()
-        table = model.model_.spending[model.model_.costs()]["mean_cost"]
-        assert spent == pytest.approx(table[table <= k].max(), abs=1e-9)
-        assert spent >= model.frontier_["mean_cost"][model.frontier_["mean_cost"] <= k].max()
+    table = model.frontier_[model.frontier_["mean_cost"] > 0]
+    assert (table["mean_cost"] <= table["average_cost"] * (1 + 1e-9)).all()
+    for point in table.iloc[:: len(table) // 6].itertuples():
+        acquired = model.acquire(new_cases[0], stop=AverageCost(point.average_cost))
+        assert acquired.spent.mean() == pytest.approx(point.mean_cost)
+        assert acquired.expected_cost.low <= point.mean_cost <= acquired.expected_cost.high + 1e-9
 
 
 def test_the_frontier_goes_from_asking_nothing_to_asking_everything(clinic, cases):
@@ -326,8 +328,8 @@ def test_average_cost_under_other_costs_needs_a_frontier_first(cases, new_cases,
     with pytest.raises(AskwiseError, match=r"frontier\(X, y, costs=...\)"):
         model.session(stop=AverageCost(5), costs=other)
     table = model.frontier(X, y, costs=other)
-    spent = model.acquire(X, stop=AverageCost(5), costs=other).spent.mean()
-    assert table["mean_cost"][table["mean_cost"] <= 5].max() <= spent <= 5
+    assert table["average_cost"].is_monotonic_increasing
+    assert 0 < model.acquire(X, stop=AverageCost(5), costs=other).spent.mean() <= 5
     assert model.session(stop=AverageCost(5), costs=other).ask() is not None
 
 
@@ -340,9 +342,9 @@ def test_the_trained_costs_spelt_out_need_no_new_frontier(clinic, cases):
 
 def test_the_frontier_ignores_the_rule_it_is_combined_with(clinic, cases):
     X, _ = cases
-    penalty = AverageCost(20).resolve(lambda: clinic.frontier_)
+    stands_for = AverageCost(20).resolve(lambda: clinic.frontier_)
     joined = clinic.acquire(X, stop=AverageCost(20) | Budget(10))
-    assert joined.order == clinic.acquire(X, stop=penalty | Budget(10)).order
+    assert joined.order == clinic.acquire(X, stop=stands_for | Budget(10)).order
 
 
 def test_average_cost_works_on_a_regression_in_squared_units(progression, diabetes):

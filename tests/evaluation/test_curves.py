@@ -16,6 +16,7 @@ from sklearn import metrics as sk
 from askwise import AskwiseError, AverageCost, Budget, Confidence, EddiClassifier, MrmrClassifier, Penalty, load
 from askwise.core.prices import Prices
 from askwise.core.rows import Rows, evenly
+from askwise.core.stopping import parse_rule
 from askwise.core.tasks import Classification, Regression
 from askwise.core.trace import rollout
 from askwise.evaluation import curves, frontier, metrics, thresholds
@@ -151,7 +152,7 @@ def test_a_curve_has_every_rule_with_cost_groups_and_metrics(clinic, new_cases):
     table = clinic.curve(*new_cases)
     assert list(table.columns[:4]) == ["rule", "parameter", "mean_cost", "mean_groups"]
     assert list(table.columns[4:]) == ["accuracy", "auroc", "log_loss", "brier", "ece"]
-    assert set(table["rule"]) == {"budget", "confidence", "penalty"}
+    assert set(table["rule"]) == {"budget", "confidence", "penalty", "average-cost"}
     assert table.notna().all().all()
 
 
@@ -199,7 +200,7 @@ def test_with_equal_costs_a_budget_of_the_curve_is_what_acquire_gives(flowers, i
 
 def test_a_regression_curve_has_no_confidence(progression, diabetes):
     table = progression.curve(*diabetes)
-    assert set(table["rule"]) == {"budget", "penalty"}
+    assert set(table["rule"]) == {"budget", "penalty", "average-cost"}
     assert list(table.columns[4:]) == ["rmse", "r2"]
 
 
@@ -276,10 +277,9 @@ def test_the_frontier_that_is_kept_is_the_frontier_of_those_rows(keeping):
     pd.testing.assert_frame_equal(model.frontier(), frontier.frontier(model, rows, y))
 
 
-@pytest.mark.parametrize("table", ["spending", "frontiers"])
-def test_mean_costs_are_those_of_acquire_at_these_penalties(keeping, table):
+def test_mean_costs_are_those_of_acquire_at_these_penalties(keeping):
     model, rows, _ = keeping
-    points = getattr(model, table)[model.costs()]
+    points = model.spending[model.costs()]
     for point in points.iloc[:: len(points) // 15].itertuples():
         assert model.acquire(rows, Penalty(point.penalty)).spent.mean() == pytest.approx(point.mean_cost)
 
@@ -326,7 +326,7 @@ def test_the_curve_that_is_kept_is_that_of_the_validation_rows(keeping):
     frontier.keep_frontier(model, rows, y)
     table = model.curves[model.costs()]
     pd.testing.assert_frame_equal(table, curves.curve(model, rows, y))
-    assert set(table["rule"]) == {"budget", "confidence", "penalty"}
+    assert set(table["rule"]) == {"budget", "confidence", "penalty", "average-cost"}
 
 
 def test_the_curve_that_is_kept_is_of_evenly_chosen_rows_where_there_are_many(keeping, monkeypatch):
@@ -338,30 +338,23 @@ def test_the_curve_that_is_kept_is_of_evenly_chosen_rows_where_there_are_many(ke
     pd.testing.assert_frame_equal(model.frontier(), kept.frontier())
     some = rows.take(evenly(len(rows), 50))
     for point in model.curves[model.costs()].iloc[::6].itertuples():
-        rule = {"budget": Budget, "confidence": Confidence, "penalty": Penalty}[point.rule](point.parameter)
+        rule = parse_rule(f"{point.rule}={point.parameter}")
         assert model.acquire(some, rule).spent.mean() == pytest.approx(point.mean_cost)
 
 
-def test_a_model_whose_scores_are_an_order_keeps_one_curve_for_both_tables(cases):
+def test_a_model_whose_scores_are_an_order_keeps_a_frontier_of_budgets(cases):
     model = MrmrClassifier(costs={"scan": 40, "pressure": 2.5}, hidden=16, epochs=5, random_state=0).fit(*cases).model_
     table = model.curves[model.costs()]
-    assert set(table["rule"]) == {"budget", "confidence"}
-    budgets = table[table["rule"] == "budget"].drop(columns="rule").reset_index(drop=True)
-    pd.testing.assert_frame_equal(model.frontier(), budgets.rename(columns={"parameter": "budget"}))
+    assert set(table["rule"]) == {"budget", "confidence", "average-cost"}
+    assert {"average_cost", "rule", "budget", "mean_cost"} <= set(model.frontier().columns)
+    assert "penalty" not in model.frontier()
+    assert model.spending == {}
 
 
 def test_a_regression_keeps_budgets_and_penalties(progression):
     table = progression.model_.curves[progression.model_.costs()]
-    assert set(table["rule"]) == {"budget", "penalty"}
+    assert set(table["rule"]) == {"budget", "penalty", "average-cost"}
     assert list(table.columns[4:]) == ["rmse", "r2"]
-
-
-def test_average_cost_is_looked_up_in_the_spending_table(keeping):
-    model, rows, _ = keeping
-    table = model.spending[model.costs()]
-    for k in (5.0, 11.3, 30.0):
-        expected = table["mean_cost"][table["mean_cost"] <= k].max()
-        assert model.acquire(rows, AverageCost(k)).spent.mean() == pytest.approx(expected)
 
 
 def test_a_bundle_keeps_the_spending_table(clinic, cases, tmp_path):
@@ -375,16 +368,23 @@ def test_a_bundle_keeps_the_spending_table(clinic, cases, tmp_path):
     assert clinic.acquire(cases[0], stop=ours).order == model.acquire(cases[0], stop=AverageCost(11.3)).order
 
 
-def test_a_bundle_from_before_there_was_a_spending_table_still_knows_average_costs(clinic, tmp_path):
+@pytest.mark.parametrize("left_out", [(), ("spending",)])
+def test_a_bundle_from_before_there_were_blends_goes_on_with_its_penalties(clinic, tmp_path, left_out):
+    """The oldest have no table of what many penalties spend, but the frontier of some."""
     clinic.save(tmp_path / "new")
     contents = bundle.read(tmp_path / "new")
-    text = json.dumps({name: part for name, part in contents.header.items() if name != "spending"})
+    header = {name: part for name, part in contents.header.items() if name not in left_out}
+    table = {"penalty": [9.0, 0.5, 0.2, 0.0], "mean_cost": [0.0, 2.0, 5.0, 12.0]}
+    header["frontiers"] = [{"costs": clinic.model_.costs(), "table": table}]
+    text = json.dumps(header)
     metadata = {bundle.HEADER: text, bundle.DIGEST: bundle._digest(text, safetensors.numpy.save(contents.weights))}
     (tmp_path / "old").write_bytes(safetensors.numpy.save(contents.weights, metadata=metadata))
     model = load(tmp_path / "old").model_
-    assert model.spending == {}
-    for k in (5.0, 11.3, 30.0):
-        assert model.rule(AverageCost(k), model.costs()) == AverageCost(k).resolve(lambda: clinic.frontier_)
+    looked_up = model.spending[model.costs()] if not left_out else model.frontier()
+    for k in (2.0, 5.0, 11.3):
+        rule = model.rule(AverageCost(k), model.costs())
+        assert isinstance(rule, Penalty)
+        assert rule == AverageCost(k).resolve(lambda: looked_up)
 
 
 def test_predictions_that_differ_in_the_last_bits_of_float32_are_ties():
@@ -406,7 +406,7 @@ def test_a_model_whose_scores_are_sampled_keeps_a_curve_only_of_equal_prices(cas
     assert priced.curves == {}
     assert "penalty" in priced.frontier().columns
     equal = EddiClassifier(hidden=8, epochs=2, random_state=0).fit(*cases).model_
-    assert set(equal.curves[equal.costs()]["rule"]) == {"budget", "confidence", "penalty"}
+    assert set(equal.curves[equal.costs()]["rule"]) == {"budget", "confidence", "penalty", "average-cost"}
 
 
 def test_with_equal_prices_one_walk_serves_the_frontier_and_the_curve(flowers, iris, monkeypatch):
@@ -417,7 +417,7 @@ def test_with_equal_prices_one_walk_serves_the_frontier_and_the_curve(flowers, i
     frontier.keep_frontier(model, rows, iris[1])
     assert len(walked) == 1
     for point in model.curves[model.costs()].iloc[::5].itertuples():
-        rule = {"budget": Budget, "confidence": Confidence, "penalty": Penalty}[point.rule](point.parameter)
+        rule = parse_rule(f"{point.rule}={point.parameter}")
         acquired = model.acquire(rows, rule)
         assert acquired.spent.mean() == pytest.approx(point.mean_cost)
         assert (flowers.classes_[acquired.proba.argmax(1)] == iris[1]).mean() == pytest.approx(point.accuracy)

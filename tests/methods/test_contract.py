@@ -163,17 +163,18 @@ def test_a_session_asks_what_the_trace_asked(model, data):
 
 
 def test_average_cost_is_about_kept_on_new_rows(model, new_cases):
-    if not model.model_.policy.is_information:
-        pytest.skip("AverageCost needs scores that are information")
-    assert model.acquire(new_cases[0], stop=AverageCost(12)).spent.mean() == pytest.approx(12, abs=6)
+    """What is left of it may not buy anything, where prices differ."""
+    acquired = model.acquire(new_cases[0], stop=AverageCost(12))
+    assert 3 < acquired.spent.mean() < 18
+    assert acquired.expected_cost.low < 12 * 1.03
+    assert set(acquired.reason) <= {"average-cost", "nothing-left"}
 
 
 def test_scores_that_are_no_information_meet_no_penalty(model, data):
     if model.model_.policy.is_information:
         pytest.skip("its scores are information")
-    for stop in (Penalty(0.1), AverageCost(3)):
-        with pytest.raises(AskwiseError, match=r"a penalty needs scores that are information.*use a budget"):
-            model.acquire(data[0], stop=stop)
+    with pytest.raises(AskwiseError, match=r"a penalty needs scores that are information.*use a budget"):
+        model.acquire(data[0], stop=Penalty(0.1))
     with pytest.raises(AskwiseError, match=r"does not estimate information, its scores are only an order"):
         model.information(data[0])
 

@@ -59,4 +59,4 @@ def test_a_model_and_its_file_have_the_same_facts_in_strict_json(worded, tmp_pat
     assert {"scan": 4.0}.items() <= {question["name"]: question["cost"] for question in facts["questions"]}.items()
     assert [free["name"] for free in facts["free"]] == ["age"]
     assert facts["frontier"][0]["mean_cost"] == 0
-    assert {record["rule"] for record in facts["curve"]} == {"budget", "confidence", "penalty"}
+    assert {record["rule"] for record in facts["curve"]} == {"budget", "confidence", "penalty", "average-cost"}

@@ -124,7 +124,7 @@ def test_a_case_picture_tells_the_answer_the_truth_and_why_it_stopped(colours, n
 def test_the_rule_is_named_as_it_was_given_in_short_numbers(colours, new_images):
     row = colours.encode(new_images[0][:1])
     rule = image_case(colours.model_, row, AverageCost(1)).rule
-    assert re.fullmatch(r"average-cost=1 \(penalty [\d.]{1,7}\)", rule)
+    assert re.fullmatch(r"average-cost=1 \((budget|blend)=[\d.]{1,7}(,\w+=[\d.]{1,7})*\)", rule)
     assert image_case(colours.model_, row, Budget(2.25) | Penalty(0.0947217832401)).rule == "budget=2.25|penalty=0.0947"
 
 

@@ -49,7 +49,7 @@ def test_every_metric_of_an_evaluation_has_words():
 def test_a_cost_curve_has_one_line_for_each_rule_with_the_numbers_of_the_table(flower_curve):
     ax = drawn(curves.cost_curve(flower_curve)).axes[0]
     lines = {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
-    assert list(lines) == ["budget", "confidence", "penalty"]
+    assert list(lines) == ["budget", "confidence", "penalty", "average-cost"]
     for rule, line in lines.items():
         part = flower_curve[flower_curve["rule"] == rule].sort_values("mean_cost")
         np.testing.assert_array_equal(line.get_xdata(), part["mean_cost"])
@@ -65,7 +65,7 @@ def test_a_cost_curve_marks_the_level_of_asking_everything(flower_curve):
 
 def test_bands_are_drawn_only_where_the_table_has_intervals(flower_curve):
     bare = flower_curve.drop(columns=["accuracy_low", "accuracy_high"])
-    assert len(curves.cost_curve(flower_curve).axes[0].collections) == 3
+    assert len(curves.cost_curve(flower_curve).axes[0].collections) == 4
     assert len(curves.cost_curve(bare).axes[0].collections) == 0
 
 

@@ -235,7 +235,7 @@ def test_a_cell_measures_what_the_estimator_gives(wine, tmp_path):
     assert line["accuracy"] == pytest.approx(right.mean())
     on_average = found[found["rule"] == "average-cost"]
     assert on_average["budget"].tolist() == [2, 5]
-    assert (on_average["mean_cost"] != on_average["budget"]).any()
+    assert (on_average["mean_cost"] <= 1.1 * on_average["budget"]).all()
 
 
 def test_splits_are_stratified_apart_limited_and_of_their_seed(wine):

@@ -154,7 +154,7 @@ def test_what_numbers_can_not_tell_is_said():
 
 def test_areas_of_stopping_by_penalties_stand_beside_those_of_budgets():
     results = pd.concat([made_up({"dime": GOOD}), made_up({"dime": GOOD[1:2], "eddi": BAD[1:2]}, rule="average-cost")])
-    assert "(average cost): dime 71.5, eddi 39.5 (area" in by_penalties(results)
+    assert "at an average cost: dime 71.5, eddi 39.5 (area" in by_penalties(results)
     assert by_penalties(results) in markdown(results)
     assert by_penalties(made_up({"dime": GOOD})) == ""
 

@@ -30,7 +30,7 @@ Examples:
   askwise ask digits.askwise --image seven.png --stop budget=5 -o way.png
 """
 # As `core.stopping.rules_help` has it, which a test compares: it needs numpy, and the start of a command does not.
-RULES_HELP = "budget=N, confidence=NATS, penalty=N or average-cost=N"
+RULES_HELP = "budget=N, confidence=NATS, penalty=N, blend=N or average-cost=N"
 
 
 def ask(
@@ -72,10 +72,10 @@ def ask(
             known = {} if answers is None else read_mapping(answers, "answers")
             loaded = load_for_sessions(model)
             given_rule = _given_rule(loaded, stop)
-            # The same with AverageCost as a penalty, looked up in the model's frontier.
+            # The same with the rule that an average cost stands for, looked up in the model's frontier.
             rule = loaded.model_.rule(given_rule, loaded.model_.costs(prices))
             _check_kind(model, patch_layout(loaded) is not None, image, answers, picture)
-        title = f"{model.name}, " + ("until nothing is left" if given_rule is None else f"stopping at {given_rule}")
+        title = f"{model.name}, " + _rule_words(given_rule, rule)
         if image is not None:
             ask_image(out, loaded.estimator, image, given_rule, prices, f"{image} by {title}", picture)
             return
@@ -103,6 +103,16 @@ def _given_rule(loaded: LoadedModel, stop: str | None) -> StoppingRule | None:
     from askwise.core.stopping import parse_rule
 
     return loaded.stop if stop is None else parse_rule(stop)
+
+
+def _rule_words(given: StoppingRule | None, run: StoppingRule | None) -> str:
+    """Say when it stops, and what an average cost is expected to spend."""
+    from askwise.core.stopping import expected_cost
+
+    if given is None:
+        return "until nothing is left"
+    expected = expected_cost(run)
+    return f"stopping at {given}" + ("" if expected is None else f" (cases are expected to cost {expected} on average)")
 
 
 def _start_session(

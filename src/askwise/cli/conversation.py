@@ -59,13 +59,12 @@ class Conversation:
 
     def __init__(self, session: Session, rule: StoppingRule | None, target: str, out: Out) -> None:
         from askwise.core.step import parts_of
-        from askwise.core.stopping import Budget, least_value
+        from askwise.core.stopping import Budget
 
         self._session = session
         self._target = target
         self._schema = session.model.schema
         self._free = self._schema.free
-        self._penalty = least_value(rule)
         self._budget = min((p.k for p in parts_of(rule) if isinstance(p, Budget)), default=None)
         self._quiet = out.quiet
         self._at_terminal = sys.stdin is not None and sys.stdin.isatty()
@@ -272,7 +271,7 @@ class Conversation:
             show.value_bars(
                 self._session.ranking,
                 name,
-                self._penalty,
+                self._least_value(),
                 self._budget_left(),
                 self._bar_width,
                 self._session.ranked_by,
@@ -298,6 +297,11 @@ class Conversation:
         spread = (center - 2.5 * scale, center + 2.5 * scale)
         return [show.prediction_bars(self._session.prediction, self._target, spread, self._bar_width)]
 
+    def _least_value(self) -> float | None:
+        from askwise.session.replies import least_value_now
+
+        return least_value_now(self._session)
+
     def _budget_left(self) -> float:
         return math.inf if self._budget is None else self._budget - self._session.spent
 
@@ -312,8 +316,9 @@ class Conversation:
         from askwise.session.replies import in_words
 
         why = PERSON_REASONS.get(reason) or in_words(reason)
-        if reason == "penalty" and self._penalty is not None and math.isfinite(self._penalty):
-            why += f" (each is below {show.format_number(self._penalty)} per unit of cost)"
+        least = self._least_value()
+        if reason == "penalty" and least is not None and math.isfinite(least):
+            why += f" (each is below {show.format_number(least)} per unit of cost)"
         self._show(
             Text(""),
             Ruler(style="dim"),

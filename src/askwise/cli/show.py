@@ -98,11 +98,18 @@ def costs_table(title: str, table: pd.DataFrame, by: str = "") -> Group:
     view = grid(*first, "average cost", "questions", *headings.values(), texts=first)
     for row in table.to_dict("records"):
         cells = [Text(str(row[by]))] if by else []
-        cells += [Text(format_number(row["mean_cost"])), Text(format_number(round(row["mean_groups"], 2)))]
+        cells += [Text(_cost_text(row)), Text(format_number(round(row["mean_groups"], 2)))]
         view.add_row(
             *cells, *(Text(format_metric(m, row[m]) + (_interval(m, row) if m == metrics[0] else "")) for m in metrics)
         )
     return titled(title, view)
+
+
+def _cost_text(row: Mapping[Any, Any]) -> str:
+    """Write a mean cost, and between which numbers it is expected to be on fresh cases, if that is known."""
+    cost = format_number(row["mean_cost"])
+    ends = [format_number(float(f"{row[side]:.3g}")) for side in ("cost_low", "cost_high") if side in row]
+    return f"{cost} ({' to '.join(ends)})" if len(set(ends)) == 2 else cost
 
 
 def _interval(name: str, row: Mapping[Any, Any]) -> str:

@@ -14,7 +14,7 @@ from askwise.core.belief import Belief
 from askwise.core.errors import AskwiseError
 from askwise.core.prices import Prices
 from askwise.core.ranking import BY_INFORMATION, Ranking
-from askwise.core.tasks import entropy
+from askwise.core.tasks import entropy, error_probability
 
 NOTHING_LEFT = "nothing-left"
 
@@ -36,6 +36,10 @@ class Signals(Protocol):
     @property
     def entropy(self) -> Any:
         """H(y | x_S) of the prediction in nats; classes only."""
+
+    @property
+    def error(self) -> Any:
+        """1 - max p of the prediction, the probability that the most likely label is wrong; classes only."""
 
     @property
     def cheapest(self) -> Any:
@@ -88,6 +92,11 @@ class Step:
     def entropy(self) -> Any:
         """H(y | x_S) of the prediction in nats, (batch,); classes only."""
         return entropy(self.belief.outputs)
+
+    @cached_property
+    def error(self) -> Any:
+        """1 - max p of the prediction, (batch,); classes only."""
+        return error_probability(self.belief.outputs)
 
     @property
     def n_asked(self) -> Any:

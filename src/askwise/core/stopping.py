@@ -4,106 +4,50 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from inspect import signature
-from operator import and_, or_
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from askwise.core.arrays import Array
-from askwise.core.capabilities import overrides_since
+from askwise.core.blend import Blend
 from askwise.core.errors import AskwiseError, AskwiseWarning, shortened, unknown_name
-from askwise.core.step import Signals, StoppingRule, parts_of
+from askwise.core.on_average import Interval, OnAverage
+from askwise.core.rule import ROUNDING, AnyOf, Frontier, HasScores, NumberRule, Rule, resolve_rule
+from askwise.core.step import Signals, StoppingRule, parts_of, rule_name
 from askwise.core.tasks import Classification, Task
 
-Frontier = Mapping[str, Any]
-# Two numbers nearer than this, relative to a threshold, are the same: a value that was read off may be used as one.
-ROUNDING = 1e-9
+# What is defined beside the rules, and found here too.
+__all__ = [
+    "MOST_PARTS",
+    "ROUNDING",
+    "RULES",
+    "AnyOf",
+    "AverageCost",
+    "Blend",
+    "Budget",
+    "Confidence",
+    "Frontier",
+    "HasScores",
+    "Interval",
+    "NumberRule",
+    "OnAverage",
+    "Penalty",
+    "Rule",
+    "check_rule",
+    "expected_cost",
+    "least_value",
+    "parse_rule",
+    "resolve_rule",
+    "rule_text",
+    "rules_help",
+    "takes_arrays",
+]
+
 # Every step looks at every rule: a text of thousands of them is no rule that anybody means.
 MOST_PARTS = 100
-
-
-class HasScores(Protocol):
-    """A policy or a model: its scores are information, or only an order."""
-
-    @property
-    def is_information(self) -> bool: ...
-
-
-class Rule:
-    """Base of the rules: a bar joins two of them, `Budget(40) | Confidence(0.1)` stops when either says so.
-
-    A rule of your own needs one method, `stops(step) -> (batch,) bool`; inherit from this class to get the bar. It
-    judges each case by itself: cases that have stopped leave the batch.
-    """
-
-    # The reason it gives for stopping, and that reason in words, where it is in RULES; else it is called by its name.
-    name: ClassVar[str]
-    why: ClassVar[str] = ""
-    # `stops` and `allows` take numpy arrays as well as tensors: a session that runs such rules needs no torch. Held for
-    # the class that declares it: a subclass that overrides one of the two declares it anew, or loses it.
-    runs_on_numpy: ClassVar[bool] = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if overrides_since(cls, "runs_on_numpy", ("stops", "allows")):
-            cls.runs_on_numpy = False
-
-    def __or__(self, other: StoppingRule) -> AnyOf:
-        return AnyOf(parts_of(self) + parts_of(other))
-
-    def __ror__(self, other: StoppingRule) -> AnyOf:
-        return AnyOf(parts_of(other) + parts_of(self))
-
-    def stops(self, step: Signals) -> Any:
-        raise NotImplementedError
-
-    def check(self, task: Task, policy: HasScores) -> None:
-        """Raise a clear error where the rule has no meaning for this task or policy."""
-
-    def resolve(self, frontier: Callable[[], Frontier]) -> StoppingRule:
-        """The rule to run, once the model's frontier is at hand."""
-        del frontier
-        return self
-
-
-class NumberRule(Rule):
-    """A rule with one setting, a number of at least 0: a frozen dataclass with one field.
-
-    A line in `RULES` lets the command line and the service read it as `name=number`.
-    """
-
-    # What the number is, with its article, for errors; and how it stands in a help text.
-    what: ClassVar[str]
-    unit: ClassVar[str] = "N"
-
-    if TYPE_CHECKING:
-        # Made by dataclass, in each subclass with the name of its own field.
-        def __init__(self, number: float, /) -> None: ...
-
-    @property
-    def number(self) -> float:
-        """The setting, whatever the rule calls it."""
-        value: float = next(iter(vars(self).values()))
-        return value
-
-    def __post_init__(self) -> None:
-        value: object = self.number
-        try:
-            fits = isinstance(value, (int, float, np.integer, np.floating)) and float(value) >= 0
-        except OverflowError:
-            # A whole number that no float can hold.
-            fits = False
-        if not fits or isinstance(value, bool):
-            raise AskwiseError(f"{self.what} takes a number of at least 0, was given {shortened(value)}")
-
-    def __str__(self) -> str:
-        # As short as can be read back exactly.
-        short = f"{self.number:g}"
-        return f"{self.name}={short if float(short) == self.number else repr(float(self.number))}"
 
 
 @dataclass(frozen=True)
@@ -198,93 +142,100 @@ class Penalty(NumberRule):
 
 @dataclass(frozen=True)
 class AverageCost(NumberRule):
-    """Spend at most k on average: the penalty whose mean cost on the validation rows is the largest not above k.
+    """Spend at most k on average: the rule that was chosen for k on the validation rows.
 
-    It has no `stops` and no `why`: the penalty stops.
+    It is a budget, or a blend that is better there. It has no `stops`: the rule that was chosen stops.
     """
 
     k: float
     name: ClassVar[str] = "average-cost"
     what: ClassVar[str] = "an average cost"
+    why: ClassVar[str] = "the average cost allows no more questions about this case"
     runs_on_numpy: ClassVar[bool] = True
 
-    def check(self, task: Task, policy: HasScores) -> None:
-        Penalty(0).check(task, policy)
-
-    def resolve(self, frontier: Callable[[], Frontier]) -> Penalty:
+    def resolve(self, frontier: Callable[[], Frontier]) -> Rule:
         table = frontier()
-        penalty, cost = np.asarray(table["penalty"]), np.asarray(table["mean_cost"])
+        cost = np.asarray(table["mean_cost"])
         least, most = cost[cost > 0].min(initial=np.inf), cost.max(initial=0.0)
         if self.k < least:
-            warnings.warn(
-                f"an average cost of {self.k:g} is below the least this model spends when it asks at all ({least:.4g})"
-                ": nothing will be asked",
-                AskwiseWarning,
-                stacklevel=2,
-            )
+            self._warn(f"below the least this model spends when it asks at all ({least:.4g}): nothing will be asked")
+        elif self.k > most * (1 + 1e-6):
+            self._warn(f"above the most this model spends on average ({most:.4g}): everything will be asked")
+        if "rule" in table:
+            return self._chosen(table, least, most)
+        return self._penalty(table, least, most) if "penalty" in table else Budget(self.k)
+
+    def _chosen(self, table: Frontier, least: float, most: float) -> OnAverage:
+        """The rule of the largest average cost in the table that is not above k."""
+        if self.k > most * (1 + 1e-6):
+            return OnAverage(Budget(math.inf), self.k, Interval(most, most))
+        if self.k < least:
+            return OnAverage(Budget(0), self.k, Interval(0.0, 0.0))
+        costs = np.asarray(table["average_cost"])
+        at = int(np.where(costs <= self.k * (1 + ROUNDING), costs, -1.0).argmax())
+        rule, low, high = (np.asarray(table[name])[at] for name in ("rule", "cost_low", "cost_high"))
+        if parse_rule(rule) == Budget(float(costs[at])):
+            # Between two lines of the table, a budget of k may buy more than that of the first.
+            return OnAverage(Budget(self.k), self.k, Interval(float(low), max(float(high), min(self.k, most))))
+        return OnAverage(parse_rule(rule), self.k, Interval(float(low), float(high)))
+
+    def _penalty(self, table: Frontier, least: float, most: float) -> Penalty:
+        """The penalty whose mean cost is the largest not above k; files of earlier versions have no other rules."""
+        penalty, cost = np.asarray(table["penalty"]), np.asarray(table["mean_cost"])
+        if self.k < least:
             return Penalty(math.inf)
         if self.k > most * (1 + 1e-6):
-            warnings.warn(
-                f"an average cost of {self.k:g} is above the most this model spends on average ({most:.4g}): "
-                "everything will be asked",
-                AskwiseWarning,
-                stacklevel=2,
-            )
             return Penalty(0.0)
         return Penalty(float(penalty[int(np.where(cost <= self.k * (1 + ROUNDING), cost, -1.0).argmax())]))
 
-
-@dataclass(frozen=True)
-class AnyOf(Rule):
-    """Several rules: stop when any of them says stop, ask only what all of them allow."""
-
-    parts: tuple[StoppingRule, ...]
-    name: ClassVar[str] = "any"
-    # If its parts do.
-    runs_on_numpy: ClassVar[bool] = True
-
-    def __str__(self) -> str:
-        return "|".join(str(p) for p in self.parts)
-
-    def check(self, task: Task, policy: HasScores) -> None:
-        for part in self.parts:
-            check_rule(part, task, policy)
-
-    def resolve(self, frontier: Callable[[], Frontier]) -> AnyOf:
-        return AnyOf(tuple(resolve_rule(part, frontier) for part in self.parts))
-
-    def allows(self, spent: Any, costs: Any) -> Any:
-        anything = spent[:, None] + costs <= math.inf
-        return reduce(and_, [part.allows(spent, costs) for part in self.parts if hasattr(part, "allows")], anything)
-
-    def stops(self, step: Signals) -> Any:
-        return reduce(or_, [part.stops(step) for part in self.parts])
+    def _warn(self, what: str) -> None:
+        warnings.warn(f"an average cost of {self.k:g} is {what}", AskwiseWarning, stacklevel=3)
 
 
 def check_rule(rule: StoppingRule, task: Task, policy: HasScores) -> None:
     """Raise where the rule can't be run at all, or has no meaning here."""
-    if isinstance(rule, type) or not callable(getattr(rule, "stops", None)):
-        ours = ", ".join(f"{known.__name__}({next(iter(signature(known).parameters))})" for known in RULES.values())
-        raise AskwiseError(f"stop={rule!r} is not a stopping rule; give {ours}, or an object with a method stops(step)")
+    for part in parts_of(rule):
+        if isinstance(part, type) or not callable(getattr(part, "stops", None)):
+            ours = ", ".join(f"{known.__name__}({next(iter(signature(known).parameters))})" for known in RULES.values())
+            raise AskwiseError(
+                f"stop={part!r} is not a stopping rule; give {ours}, or an object with a method stops(step)"
+            )
     if isinstance(rule, Rule):
         rule.check(task, policy)
-
-
-def resolve_rule(rule: StoppingRule, frontier: Callable[[], Frontier]) -> StoppingRule:
-    return rule.resolve(frontier) if isinstance(rule, Rule) else rule
 
 
 RULES: dict[str, type[NumberRule]] = {
     "budget": Budget,
     "confidence": Confidence,
     "penalty": Penalty,
+    "blend": Blend,
     "average-cost": AverageCost,
 }
 
 
-def least_value(rule: StoppingRule | None) -> float | None:
-    """The least value per cost that a rule still asks, None where it sets none."""
-    return max((part.lam for part in parts_of(rule) if isinstance(part, Penalty)), default=None)
+def least_value(rule: StoppingRule | None, error: float | None = None, spent: float = 0.0) -> float | None:
+    """The least value per cost that a rule still asks, None where it sets none.
+
+    That of a blend depends on what was spent and on the prediction: error is 1 - max p, None where it is a number.
+    """
+    run = [part.rule if isinstance(part, OnAverage) else part for part in parts_of(rule)]
+    found: list[float | None] = [part.lam for part in run if isinstance(part, Penalty)]
+    found += [part.least_value(error, spent) for part in run if isinstance(part, Blend)]
+    return max((value for value in found if value is not None), default=None)
+
+
+def expected_cost(rule: StoppingRule | None) -> Interval | None:
+    """What a rule is expected to spend on average, None where nobody has said so.
+
+    Joined with another rule, an average cost spends less.
+    """
+    parts = parts_of(rule)
+    return parts[0].expected if len(parts) == 1 and isinstance(parts[0], OnAverage) else None
+
+
+def rule_text(rule: StoppingRule) -> str:
+    """A rule as it is written; one of a user's own that has no text is called by its name."""
+    return rule_name(rule) if type(rule).__str__ is object.__str__ else str(rule)
 
 
 def takes_arrays(rule: StoppingRule | None) -> bool:
@@ -306,17 +257,32 @@ def parse_rule(text: str) -> Rule:
         raise AskwiseError(
             f"stopping rule {shortened(text)} has {len(parts)} parts joined by bars; at most {MOST_PARTS} are allowed"
         )
-    rules: list[Rule] = []
-    for part in parts:
-        name, equals, value = part.strip().partition("=")
-        if name.strip() not in RULES:
-            raise unknown_name("stopping rule", name.strip(), RULES)
-        try:
-            number = float(value)
-        except ValueError:
-            raise AskwiseError(
-                f"stopping rule {shortened(part.strip())} needs a number, as in '{name.strip()}=5'"
-                + ("" if equals else "; no '=' was given")
-            ) from None
-        rules.append(RULES[name.strip()](number))
+    rules = [_parse_part(part.strip()) for part in parts]
     return rules[0] if len(rules) == 1 else AnyOf(tuple(rules))
+
+
+def _parse_part(part: str) -> Rule:
+    """One rule: `name=number`, and where it has further settings `name=number,setting=number`."""
+    first, *further = part.split(",")
+    name, number = _parse_setting(first)
+    if name not in RULES:
+        raise unknown_name("stopping rule", name, RULES)
+    if number is None:
+        equals = "" if "=" in first else "; no '=' was given"
+        raise AskwiseError(f"stopping rule {shortened(part)} needs a number, as in '{name}=5'{equals}")
+    settings = dict(_parse_setting(text) for text in further)
+    known = RULES[name].further_settings()
+    for setting, value in settings.items():
+        if setting not in known or value is None:
+            allowed = f"it has {', '.join(f'{one}=N' for one in known)}" if known else "it takes one number"
+            raise AskwiseError(f"stopping rule {shortened(part)} can't be read at {setting!r}; {allowed}")
+    return RULES[name](number, **settings)
+
+
+def _parse_setting(text: str) -> tuple[str, float | None]:
+    """A name and its number, None where there is none."""
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        return name.strip(), None

@@ -29,6 +29,13 @@ def entropy(outputs: Any) -> Any:
     return like(-(namespace(log_p).exp(log_p) * log_p).sum(-1), outputs)
 
 
+def error_probability(outputs: Any) -> Any:
+    """1 - max p, the probability that the most likely label is wrong, of logits (..., classes), tensor or array."""
+    # In float64, and without the difference of two numbers near 1: that of a sure prediction is small.
+    log_p = log_softmax(outputs if is_numpy(outputs) else outputs.double())
+    return like(-namespace(log_p).expm1(namespace(log_p).amax(log_p, -1)), outputs)
+
+
 def _numbers(outputs: Any) -> Array:
     """Outputs, tensor or array, as an array of float64."""
     return outputs if is_numpy(outputs) else outputs.double().cpu().numpy()

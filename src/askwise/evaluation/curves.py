@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,15 +12,18 @@ import torch
 from torch import Tensor
 
 from askwise.core.arrays import Array
-from askwise.core.rows import Rows
+from askwise.core.rows import Rows, evenly
 from askwise.core.step import StoppingRule
-from askwise.core.stopping import RULES, Budget, Confidence, NumberRule, Penalty
-from askwise.core.tasks import Classification, entropy
+from askwise.core.stopping import RULES, AverageCost, Budget, Confidence, NumberRule, Penalty, Rule, parse_rule
+from askwise.core.tasks import Classification, entropy, error_probability
 from askwise.core.trace import Trace
 from askwise.evaluation.metrics import bootstrap_draws, coded, metrics
 from askwise.evaluation.thresholds import are_equal, budgets, thresholds
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
+
+# Walks under budgets, by budget.
+Walks = dict[float, Trace]
 
 
 def curve(
@@ -50,19 +53,44 @@ def curve_of_trace(
     points: int = 20,
     bootstrap: int = 0,
     progress: Callable[[float], None] | None = None,
+    walks: Walks | None = None,
 ) -> pd.DataFrame:
-    """The same from a walk of these rows to the end. Rules that limit what can be chosen need walks of their own."""
+    """The same from a walk of these rows to the end. Rules that limit what can be chosen need walks of their own.
+
+    walks: those that were made before, by budget.
+    """
     draws = bootstrap_draws(len(rows), bootstrap) if bootstrap else None
     signals = TraceSignals.of(model, trace, prices)
-    shared, own = _rules(model, signals, prices, points)
-    records = [record(model, trace, rule, _cut(trace, signals, rule), truth, draws) for rule in shared]
-    for i, rule in enumerate(own):
-        inner = None if progress is None else _within(progress, i / len(own), 1 / len(own))
-        walked = model.trace(rows, [rule], prices, rule, inner)
-        records.append(record(model, walked, rule, walked.stops[0].at, truth, draws))
+    found = _rules(model, signals, prices, points)
+    # With equal costs a budget cuts the same walk, since all or none of the groups are affordable.
+    limits = [] if are_equal(prices) else [point.rule for point in found if isinstance(point.rule, Budget)]
+    walked = _walked(model, rows, prices, {rule.k for rule in limits}, walks or {}, progress)
+    records = []
+    for point in found:
+        own = walked.get(point.rule.k) if isinstance(point.rule, Budget) else None
+        at = _cut(trace, signals, point.rule) if own is None else own.stops[0].at
+        measures = cost_and_metrics(model, trace if own is None else own, at, truth, draws)
+        records.append({"rule": point.name, "parameter": point.number, **measures})
     order = {name: i for i, name in enumerate(RULES)}
     table = pd.DataFrame(records).drop_duplicates(["rule", "mean_cost", "mean_groups"])
     return table.iloc[np.lexsort([table["mean_cost"], table["rule"].map(order)])].reset_index(drop=True)
+
+
+def _walked(
+    model: Model,
+    rows: Rows,
+    prices: tuple[float, ...],
+    budgets: set[float],
+    before: Walks,
+    progress: Callable[[float], None] | None,
+) -> Walks:
+    """A walk for each budget; those that were made before are taken."""
+    found = {k: before[k] for k in budgets if k in before}
+    others = sorted(budgets - set(found))
+    for i, k in enumerate(others):
+        inner = None if progress is None else _within(progress, i / len(others), 1 / len(others))
+        found[k] = model.trace(rows, [Budget(k)], prices, Budget(k), inner)
+    return found
 
 
 @dataclass(frozen=True)
@@ -73,6 +101,7 @@ class TraceSignals:
     spent: Tensor
     n_asked: Tensor
     entropy: Tensor | None
+    error: Tensor | None
     cheapest: float
     can_ask: bool = True
 
@@ -81,7 +110,8 @@ class TraceSignals:
         # Step by step: in float64 all at once would fill gigabytes.
         classes = isinstance(model.task, Classification)
         unsure = torch.stack([entropy(outputs) for outputs in trace.outputs]) if classes else None
-        return TraceSignals(trace.best, trace.spent, trace.n_asked, unsure, min(prices))
+        error = torch.stack([error_probability(outputs) for outputs in trace.outputs]) if classes else None
+        return TraceSignals(trace.best, trace.spent, trace.n_asked, unsure, error, min(prices))
 
 
 def _cut(trace: Trace, signals: TraceSignals, rule: StoppingRule) -> Tensor:
@@ -93,26 +123,35 @@ def _cut(trace: Trace, signals: TraceSignals, rule: StoppingRule) -> Tensor:
     return torch.where(stops.any(0), stops.to(torch.uint8).argmax(0), end).minimum(end)
 
 
-def _rules(
-    model: Model, signals: TraceSignals, prices: tuple[float, ...], points: int
-) -> tuple[list[NumberRule], list[NumberRule]]:
-    """The rules of a curve: those that cut a walk to the end, and those that need one each."""
+class Point(NamedTuple):
+    """A rule of a curve: its name and number there, and the rule that is run."""
+
+    name: str
+    number: float
+    rule: Rule
+
+
+def _rules(model: Model, signals: TraceSignals, prices: tuple[float, ...], points: int) -> list[Point]:
+    """The rules of a curve, each over a grid that covers its range."""
     spent = signals.spent.numpy()
-    by_budget: list[NumberRule] = [Budget(k) for k in budgets(prices, points)]
-    others: list[NumberRule] = []
+    rules: list[NumberRule] = [Budget(k) for k in budgets(prices, points)]
     if signals.entropy is not None:
-        others += [Confidence(m) for m in thresholds(signals.entropy.numpy(), spent, points)]
+        rules += [Confidence(m) for m in thresholds(signals.entropy.numpy(), spent, points)]
     if model.policy.is_information:
-        others += [Penalty(lam) for lam in thresholds(signals.best.numpy(), spent, points)]
-    # With equal costs a budget cuts the same walk, since all or none of the groups are affordable.
-    return (by_budget + others, []) if are_equal(prices) else (others, by_budget)
+        rules += [Penalty(lam) for lam in thresholds(signals.best.numpy(), spent, points)]
+    return [Point(rule.name, rule.number, rule) for rule in rules] + _average_costs(model, prices, points)
 
 
-def record(
-    model: Model, trace: Trace, rule: NumberRule, at: Tensor, truth: Array, draws: Array | None = None
-) -> dict[str, Any]:
-    """One line of a curve: a rule that cuts a trace at these steps, its cost and its metrics."""
-    return {"rule": rule.name, "parameter": rule.number, **cost_and_metrics(model, trace, at, truth, draws)}
+def _average_costs(model: Model, prices: tuple[float, ...], points: int) -> list[Point]:
+    """Average costs, by the rules that the model keeps for them; none under prices that it has no frontier of."""
+    table = model.frontiers.get(prices)
+    if table is None or "rule" not in table:
+        return []
+    some = table.iloc[evenly(len(table), points).numpy()]
+    return [
+        Point(AverageCost.name, float(k), parse_rule(text))
+        for k, text in zip(some["average_cost"], some["rule"], strict=True)
+    ]
 
 
 def cost_and_metrics(

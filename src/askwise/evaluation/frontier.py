@@ -1,62 +1,121 @@
-"""The frontier: what every penalty spends and brings."""
+"""The frontier: what every average cost brings, and by which rule."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
-import torch
 
 from askwise.core.arrays import Array
 from askwise.core.rows import Rows, evenly
-from askwise.core.stopping import Penalty
+from askwise.core.stopping import Budget, Penalty, Rule
 from askwise.core.trace import Trace
-from askwise.evaluation.curves import curve, curve_of_trace, record
+from askwise.evaluation.average_cost import Chooser, expected_cost
+from askwise.evaluation.curves import Walks, cost_and_metrics, curve_of_trace
 from askwise.evaluation.metrics import coded
-from askwise.evaluation.thresholds import are_equal, thresholds
+from askwise.evaluation.recorded import Outcome, Recorded
+from askwise.evaluation.thresholds import are_equal, average_costs, budgets, thresholds
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
 
-# Penalties to look an average cost up among.
+# Penalties to look up what each of them spends.
 FINE_POINTS = 2000
 
-# Rows of the curve that a model keeps.
+# Rows on which rules are chosen, and those of the curve that a model keeps.
+CHOSEN_ON_ROWS = 2000
 KEPT_ROWS = 1000
 
 
-def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: int = 200) -> pd.DataFrame:
-    """Penalty against mean cost, mean number of groups and metrics, from asking everything to asking nothing."""
-    trace = model.trace(rows, [None], model.costs(costs))
-    return _frontier(model, trace, coded(model.task, y), points)
+def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: int = 100) -> pd.DataFrame:
+    """Average cost against the rule that is run, what it spends, and metrics: from asking nothing to everything.
+
+    `penalty` is the one that spends as much, if scores are information; else `budget` is the average cost.
+    """
+    prices = model.costs(costs)
+    trace, truth = model.trace(rows, [None], prices), coded(model.task, y)
+    some = evenly(len(rows), CHOSEN_ON_ROWS)
+    walks = _walks(model, rows.take(some), prices)
+    return _frontier(model, trace.take(some), truth[some.numpy()], prices, walks, _spending(trace), points)
 
 
 def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd.DataFrame:
-    """Have a model keep the frontier and the curve of these rows, and what it spends at ten times as many penalties.
-
-    Where scores are only an order there are no penalties: the frontier is then of budgets.
-    """
+    """Have a model keep the frontier and the curve of these rows, and what it spends at many penalties."""
     prices = model.costs(costs)
-    if not model.policy.is_information:
-        model.curves[prices] = table = curve(model, rows, y, costs)
-        kept = table[table["rule"] == "budget"].drop(columns="rule").rename(columns={"parameter": "budget"})
-        model.frontiers[prices] = kept.reset_index(drop=True)
-        return model.frontiers[prices]
     trace, truth = model.trace(rows, [None], prices), coded(model.task, y)
-    # Unequal prices take a walk for each budget.
-    if model.policy.capabilities.cheap_scores or are_equal(prices):
-        some = evenly(len(rows), KEPT_ROWS)
-        model.curves[prices] = curve_of_trace(model, rows.take(some), truth[some.numpy()], trace.take(some), prices)
+    some = evenly(len(rows), CHOSEN_ON_ROWS)
+    walks, spending = _walks(model, rows.take(some), prices), _spending(trace)
+    chosen = _frontier(model, trace.take(some), truth[some.numpy()], prices, walks, spending)
+    model.frontiers[prices] = chosen
+    if model.policy.is_information:
+        model.spending[prices] = spending
+    if _walks_are_cheap(model, prices):
+        few = evenly(len(some), KEPT_ROWS)
+        walks = {k: walked.take(few) for k, walked in walks.items()}
+        kept = some[few]
+        of_kept = rows.take(kept), truth[kept.numpy()], trace.take(kept)
+        model.curves[prices] = curve_of_trace(model, *of_kept, prices, walks=walks)
+    return chosen
+
+
+def _walks_are_cheap(model: Model, prices: tuple[float, ...]) -> bool:
+    """Whether budgets can be tried: unequal prices take a walk for each, which takes long where scores are sampled."""
+    return model.policy.capabilities.cheap_scores or are_equal(prices)
+
+
+def _walks(model: Model, rows: Rows, prices: tuple[float, ...]) -> Walks:
+    """Walks under budgets, by budget; none where prices are equal: a budget then cuts the walk to the end."""
+    if are_equal(prices) or not _walks_are_cheap(model, prices):
+        return {}
+    rules = [Budget(k) for k in budgets(prices)]
+    return {rule.k: model.trace(rows, [rule], prices, rule) for rule in rules}
+
+
+def _spending(trace: Trace) -> pd.DataFrame:
+    """What many penalties spend on average."""
     penalties = thresholds(trace.best.numpy(), trace.spent.numpy(), FINE_POINTS)
     # Row by row: all stops of all rows at once would fill gigabytes.
     stops = Penalty.steps_of_many(trace.best.numpy(), penalties)
     cost = sum(spent[at] for spent, at in zip(trace.spent.numpy().T, stops, strict=True))
-    model.frontiers[prices] = _frontier(model, trace, truth, 200)
-    model.spending[prices] = pd.DataFrame({"penalty": penalties, "mean_cost": cost / len(rows)})
-    return model.frontiers[prices]
+    return pd.DataFrame({"penalty": penalties, "mean_cost": cost / trace.spent.shape[1]})
 
 
-def _frontier(model: Model, trace: Trace, truth: Array, points: int) -> pd.DataFrame:
-    penalties = thresholds(trace.best.numpy(), trace.spent.numpy(), points)
-    stops = torch.from_numpy(np.array(list(Penalty.steps_of_many(trace.best.numpy(), penalties))).T)
-    records = [record(model, trace, Penalty(lam), at, truth) for lam, at in zip(penalties, stops, strict=True)]
-    table = pd.DataFrame(records).drop(columns="rule").rename(columns={"parameter": "penalty"})
-    return table.drop_duplicates("mean_cost", keep="first").reset_index(drop=True)
+def _frontier(
+    model: Model,
+    trace: Trace,
+    truth: Array,
+    prices: tuple[float, ...],
+    walks: Walks,
+    spending: pd.DataFrame,
+    points: int = 100,
+) -> pd.DataFrame:
+    price = prices[0] if are_equal(prices) else None
+    chooser = Chooser(Recorded.of(model, trace, truth), price, model.policy.is_information, walks)
+    records = []
+    for k, rule, found in _chosen(chooser, prices, points):
+        interval = expected_cost(found.spent)
+        record = {"average_cost": k, "rule": str(rule), **cost_and_metrics(model, found.trace, found.at, truth)}
+        records.append(record | {"cost_low": interval.low, "cost_high": interval.high})
+    table = pd.DataFrame(records).drop_duplicates("mean_cost", keep="first").reset_index(drop=True)
+    if not model.policy.is_information:
+        return table.assign(budget=table["average_cost"])
+    paid = spending["mean_cost"].to_numpy()
+    place = np.searchsorted(paid, table["mean_cost"].to_numpy() * (1 + 1e-9), side="right") - 1
+    return table.assign(penalty=spending["penalty"].to_numpy()[place])
+
+
+def _chosen(chooser: Chooser, prices: tuple[float, ...], points: int) -> Iterator[tuple[float, Rule, Outcome]]:
+    """The rule for each of many average costs; what kind of rule is better than a budget is found at some of them."""
+    everything = float(chooser.walk.spent[-1].mean())
+    # Where a budget takes a walk, there are walks under these.
+    grid = budgets(prices) if chooser.budgets else budgets(prices, 10)
+    tried = np.array([k for k in grid if 0 < k < everything])
+    kinds = [chooser.kind(float(k)) for k in tried]
+    for k in average_costs(prices, everything, points):
+        nearest = int(np.abs(np.log(tried / k)).argmin()) if len(tried) and k >= min(prices) else None
+        kind = None if nearest is None else kinds[nearest]
+        rule, found = chooser.rule(k, kind)
+        # What a budget between two that were walked spends is not known: it is looked up at the lower one.
+        if rule != Budget(k) or k in chooser.budgets or not chooser.budgets:
+            yield k, rule, found
+    yield everything, Budget(np.inf), chooser.walk.outcome(chooser.walk.end)

@@ -13,8 +13,8 @@ import pandas as pd
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError
 from askwise.core.rows import Rows
-from askwise.core.step import StoppingRule, rule_name
-from askwise.core.stopping import least_value
+from askwise.core.step import StoppingRule
+from askwise.core.stopping import rule_text
 from askwise.core.tasks import Classification
 from askwise.data.images.patches import SKETCH, PatchLayout
 from askwise.data.images.schema import ImageSchema
@@ -111,14 +111,11 @@ def image_case(model: Model, row: Rows, stop: StoppingRule | None, costs: Costs 
 
 
 def _rule_text(given: StoppingRule | None, run: StoppingRule | None) -> str:
-    """A rule as people write it, and the penalty that is run where they wrote none."""
-    if given is None:
+    """A rule as people write it, and the one that is run if that is another."""
+    if given is None or run is None:
         return ""
-    # A rule of their own that has no text is called by its name.
-    text = rule_name(given) if type(given).__str__ is object.__str__ else str(given)
-    short = LONG_NUMBER.sub(lambda found: _short(float(found[0])), text)
-    penalty = least_value(run)
-    return short if penalty is None or penalty == least_value(given) else f"{short} (penalty {_short(penalty)})"
+    short, runs = (LONG_NUMBER.sub(lambda found: _short(float(found[0])), rule_text(rule)) for rule in (given, run))
+    return short if short == runs else f"{short} ({runs})"
 
 
 def _short(value: float) -> str:

@@ -9,6 +9,8 @@ from askwise.core.rows import evenly
 
 # Sorting more values than this, to spread thresholds among them, would take long and gain nothing.
 MOST_LEVELS = 1_000_000
+# So many groups are each asked about in a table of average costs.
+FEW_GROUPS = 20
 
 
 def thresholds(signal: Array, spent: Array, points: int) -> list[float]:
@@ -44,13 +46,23 @@ def thresholds(signal: Array, spent: Array, points: int) -> list[float]:
     return [float(levels[k]) for k in np.unique(np.searchsorted(cost, wanted * (1 + 1e-9), side="right") - 1)]
 
 
-def budgets(prices: tuple[float, ...], points: int) -> list[float]:
+def budgets(prices: tuple[float, ...], points: int = 20) -> list[float]:
     """Budgets from nothing to everything: each whole number of groups where costs are equal and few."""
     total = sum(prices)
     if are_equal(prices):
         counts = np.unique(np.round(np.r_[0:6, np.geomspace(5, len(prices), points)]).astype(int))
         return [float(c * prices[0]) for c in counts if c <= len(prices)]
     return [0.0, *np.unique(np.r_[np.geomspace(min(prices), total, points), total]).tolist()]
+
+
+def average_costs(prices: tuple[float, ...], everything: float, points: int) -> list[float]:
+    """Average costs below that of everything: those of budgets, small whole numbers of groups, and others between."""
+    least = min(prices) / 4 if are_equal(prices) else min(prices)
+    between = np.geomspace(least, max(everything, least), points)
+    # Of three digits, since people read them.
+    rounded = [float(f"{k:.3g}") for k in between]
+    whole = [count * prices[0] for count in range(1, FEW_GROUPS + 1)] if are_equal(prices) else []
+    return [0.0, *(k for k in sorted({*rounded, *whole, *budgets(prices)}) if 0 < k < everything)]
 
 
 def are_equal(prices: tuple[float, ...]) -> bool:

@@ -40,7 +40,7 @@ def columns_of(space: FeatureSpace, x: Array, present: Array) -> Columns:
 
 @dataclass(frozen=True)
 class Screening:
-    """share (columns,): the part of the answer's variance that each column explains by itself, 0 if it may be chance."""
+    """share (columns,): how much of the answer's variance each column explains by itself, 0 if that may be chance."""
 
     share: Array
     n_rows: int

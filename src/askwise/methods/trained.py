@@ -123,13 +123,13 @@ class TrainedEstimator(BaseEstimator):
         return curves.curve(self.model_, rows, answers, costs, points, bootstrap, progress)
 
     def frontier(self, X: Any, y: Any, costs: Costs = None) -> pd.DataFrame:
-        """Penalty against mean cost on rows of your own; AverageCost uses it from now on under these costs."""
+        """What each average cost brings on rows of your own; AverageCost uses it from now on under these costs."""
         rows, answers = self._rows_and_answers(X, y)
         return frontier.keep_frontier(self.model_, rows, answers, costs).copy()
 
     @property
     def frontier_(self) -> pd.DataFrame:
-        """Penalty, mean cost and metrics on the validation rows, under the costs of training."""
+        """What each average cost brings on the validation rows, and by which rule, under the costs of training."""
         check_is_fitted(self, "model_")
         return self.model_.frontier().copy()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ from askwise.core.prices import Prices
 from askwise.core.ranking import Ranking
 from askwise.core.rows import Rows
 from askwise.core.step import StoppingRule
+from askwise.core.stopping import Interval, expected_cost
 from askwise.core.trace import Stop, Trace, rollout
 from askwise.model.session_model import Costs, SessionModel
 
@@ -31,7 +32,8 @@ class Acquisition:
     """What was asked of each row, and what came of it.
 
     order: group names in the order asked; known: DataFrame of bool, rows by groups; spent, n_asked, reason: one a row;
-    proba (rows, classes) for classes, prediction (rows,) for numbers.
+    proba (rows, classes) for classes, prediction (rows,) for numbers. expected_cost: under an average cost, between
+    which numbers the mean cost of fresh rows was expected.
     """
 
     order: list[list[str]]
@@ -41,12 +43,14 @@ class Acquisition:
     reason: Array
     proba: Array | None = None
     prediction: Array | None = None
+    expected_cost: Interval | None = None
 
     def __repr__(self) -> str:
         reasons = ", ".join(f"{n} {r}" for r, n in Counter(self.reason.tolist()).most_common())
+        expected = "" if self.expected_cost is None else f" (expected: {self.expected_cost})"
         return (
             f"Acquisition of {len(self.order)} rows: {self.n_asked.mean():.2f} questions and {self.spent.mean():.4g} "
-            f"spent on average; stopped: {reasons}"
+            f"spent on average{expected}; stopped: {reasons}"
         )
 
 
@@ -123,7 +127,7 @@ class Model(SessionModel):
         prices = self.costs(costs)
         rule = self.rule(stop, prices)
         trace = self.trace(rows, [rule], prices, walked_by=rule)
-        return self.acquisition(trace, trace.stops[0], index)
+        return replace(self.acquisition(trace, trace.stops[0], index), expected_cost=expected_cost(rule))
 
     def acquisition(self, trace: Trace, stop: Stop, index: Any = None) -> Acquisition:
         outputs, spent, n_asked = trace.at(stop.at)
@@ -136,14 +140,15 @@ class Model(SessionModel):
         known[row, choice[row, step]] = True
         each = np.split(names[choice[row, step]], np.cumsum(asked.sum(1))[:-1])
         order = [part.tolist() for part in each]
-        answer = self.task.decode(outputs)
+        answer = {"proba" if self.task.kind == "classification" else "prediction": self.task.decode(outputs)}
         return Acquisition(
             order,
             pd.DataFrame(known, columns=names, index=index),
             spent.double().numpy(),
             n_asked.numpy(),
             stop.reason,
-            **{"proba" if self.task.kind == "classification" else "prediction": answer},
+            proba=answer.get("proba"),
+            prediction=answer.get("prediction"),
         )
 
     def information(self, rows: Rows, available: Tensor | None = None) -> Array:

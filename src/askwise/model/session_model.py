@@ -25,9 +25,10 @@ Tables = dict[tuple[float, ...], pd.DataFrame]
 class SessionModel:
     """A trained model as a session sees it, whatever computes its beliefs.
 
-    For each tuple of costs, `frontiers` holds a table of penalty, cost and metrics; `spending` a longer one, of penalty
-    and cost alone; `curves` a shorter one, of every rule. `fingerprint` is that of the file the model was loaded from,
-    empty if it was not loaded. `device`: where tensors are, for rules of a user's own.
+    For each tuple of costs, `frontiers` holds a table of average costs: the rule for each, what it spends, and metrics;
+    `spending` a longer one, of penalty and mean cost; `curves` a shorter one, of every rule. `fingerprint` is that of
+    the file the model was loaded from, empty if it was not loaded. `device`: where tensors are, for rules of a user's
+    own.
     """
 
     schema: Schema
@@ -65,7 +66,7 @@ class SessionModel:
         return group_costs(space.in_order(costs), self.schema.column_names, members, self.schema.free, trained)
 
     def frontier(self, costs: tuple[float, ...] | None = None) -> pd.DataFrame:
-        """The table of penalty against mean cost and metrics."""
+        """The table of average cost against the rule that is run, what it spends and metrics."""
         costs = costs or self.schema.space.costs
         if costs not in self.frontiers:
             raise AskwiseError(
@@ -86,9 +87,16 @@ class SessionModel:
         return f"{shortened(name)} costs {cost:.12g} here and {was:.12g} in training{count}"
 
     def rule(self, stop: StoppingRule | None, costs: tuple[float, ...]) -> StoppingRule | None:
-        """The rule to run: checked against the task and the scores, with AverageCost looked up."""
+        """The rule to run: checked against the task and the scores, with what an average cost stands for."""
         if stop is None:
             return None
         check_rule(stop, self.task, self)
-        # A model saved before there was a longer table has the frontier alone.
-        return resolve_rule(stop, lambda: self.spending[costs] if costs in self.spending else self.frontier(costs))
+        return resolve_rule(stop, lambda: self._average_costs(costs))
+
+    def _average_costs(self, costs: tuple[float, ...]) -> pd.DataFrame:
+        """The table to look an average cost up in: the frontier.
+
+        Files of earlier versions have a frontier of penalties alone, and most of them a longer table of penalties.
+        """
+        frontier = self.frontier(costs)
+        return frontier if "rule" in frontier else self.spending.get(costs, frontier)

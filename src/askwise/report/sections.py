@@ -153,5 +153,8 @@ def frontier_section(f: Findings, pictures: Mapping[str, Picture]) -> str:
     """The part about penalties and what they cost; empty where there are none."""
     if "frontier" not in pictures:
         return ""
-    caption = f"Measured on {f.frontier_rows}. AverageCost(k) takes the penalty with the largest mean cost up to k."
+    caption = (
+        f"Measured on {f.frontier_rows}: the penalty that spends as much (left), and what the rule brings that "
+        "AverageCost(k) stands for (right)."
+    )
     return f"<h2>Penalty and cost</h2>\n{html_picture(pictures['frontier'], caption)}"

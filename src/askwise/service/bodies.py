@@ -172,6 +172,13 @@ class Prediction(BaseModel):
     proba: dict[str, float] | None = Field(description="The probability of each label; null where it is a number.")
 
 
+class ExpectedCost(BaseModel):
+    """Between which numbers the mean cost of fresh cases is expected."""
+
+    low: float
+    high: float
+
+
 class Reply(BaseModel):
     """What to do next about a case, and what is known of it."""
 
@@ -184,9 +191,11 @@ class Reply(BaseModel):
     stopped: bool
     reason: str | None = Field(description=REASON)
     why: str | None = Field(description="The reason in words.")
+    rule: str | None = Field(description="The rule that is run: what an average cost stands for, else `stop` as given.")
+    expected_cost: ExpectedCost | None = Field(description="Of an average cost; null under any other rule.")
     answers: dict[str, Any] = Field(description="Everything known, by column.")
     declined: list[str]
-    penalty: float | None = Field(description="The least value per cost that the rule still asks.")
+    penalty: float | None = Field(description="The least value per cost that the rule still asks now.")
     notes: list[str] = Field(description="Remarks on the stopping rule and the prices.")
     remarks: dict[str, str] = Field(description="Remarks on answers, by column: outside what was seen in training.")
 
@@ -261,8 +270,8 @@ class ModelFacts(BaseModel):
     image: ImageFacts | None = Field(description="Of a model of images; null where it is of tables.")
     questions: list[QuestionFacts]
     free: list[Input] = Field(description="Columns that are never asked for; answer them where they are known.")
-    frontier: list[dict[str, float | None]] = Field(
-        description="Penalty against mean cost and metrics, on rows held out."
+    frontier: list[dict[str, Any]] = Field(
+        description="Average cost against the rule that is run, what it spends and metrics, on rows held out."
     )
     curve: list[dict[str, Any]] = Field(description="Each stopping rule against mean cost and metrics.")
     settings: dict[str, Any]

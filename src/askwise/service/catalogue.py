@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 
 from askwise.core.errors import AskwiseError, AskwiseWarning, listed
 from askwise.core.step import StoppingRule
-from askwise.core.stopping import least_value, parse_rule
+from askwise.core.stopping import parse_rule
 from askwise.methods.session_loading import load_for_sessions
 from askwise.model.session_model import SessionModel
 from askwise.service.errors import NotFound, RequestError
 from askwise.service.examples import Photo, find_photos
-from askwise.session.replies import session_facts
+from askwise.session.replies import least_value_now, session_facts
 from askwise.session.session import Session
 
 SUFFIX = ".askwise"
@@ -39,7 +39,7 @@ class Terms:
 
     def reply(self, session: Session) -> dict[str, Any]:
         """The state of a session under these terms, as JSON."""
-        return session_facts(session) | {"penalty": least_value(self.rule), "notes": list(self.notes)}
+        return session_facts(session) | {"penalty": least_value_now(session), "notes": list(self.notes)}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from askwise.core.step import NOTHING_LEFT
-from askwise.core.stopping import RULES
+from askwise.core.stopping import RULES, expected_cost, least_value, rule_text
 from askwise.data.tables.column import Column
 from askwise.model.description import question_facts
 from askwise.session.session import Session
@@ -36,6 +36,22 @@ def ranking_facts(session: Session) -> list[dict[str, Any]]:
     return [candidate._asdict() for candidate in session.ranking]
 
 
+def rule_facts(session: Session) -> dict[str, Any]:
+    """The rule that is run, and what it is expected to spend on average where it stands for an average cost."""
+    rule = session.rule
+    expected = expected_cost(rule)
+    return {
+        "rule": None if rule is None else rule_text(rule),
+        "expected_cost": None if expected is None else expected._asdict(),
+    }
+
+
+def least_value_now(session: Session) -> float | None:
+    """The least value per cost for which the rule still asks now, None where it sets none."""
+    proba = session.prediction.proba
+    return least_value(session.rule, None if proba is None else 1 - max(proba.values()), session.spent)
+
+
 def session_facts(session: Session) -> dict[str, Any]:
     """Everything a session knows now. It depends on what was said, never on the order in which it was said."""
     schema, question = session.model.schema, session.ask()
@@ -55,6 +71,7 @@ def session_facts(session: Session) -> dict[str, Any]:
         "stopped": question is None,
         "reason": session.reason,
         "why": None if session.reason is None else in_words(session.reason),
+        **rule_facts(session),
         "answers": said,
         "declined": [name for name in schema.space.names if name in declined],
         "remarks": {name: text for name in said if (text := _remark(schema.column(name), said[name]))},

@@ -47,7 +47,8 @@ class Moment:
 class Session:
     """Asks the next best question of one case until a rule says stop.
 
-    `known` gives the values of free columns. Telling any open group is allowed, asked or not, stopped or not.
+    `known` gives the values of free columns. Telling any open group is allowed, asked or not, stopped or not. `rule` is
+    the rule that is run: what an average cost stands for.
     """
 
     def __init__(
@@ -61,8 +62,8 @@ class Session:
         if stop is None and not isinstance(model, SessionModel):
             stop = model.stop
         self._costs = self.model.costs(costs)
-        self._rule = self.model.rule(stop, self._costs)
-        self._in_tensors = not takes_arrays(self._rule)
+        self.rule = self.model.rule(stop, self._costs)
+        self._in_tensors = not takes_arrays(self.rule)
         self._prices = Prices.array(self._costs)
         self._rule_prices = self._prices_for_rule()
         self._beliefs = self.model.one_row()
@@ -227,7 +228,7 @@ class Session:
     @property
     def _moment(self) -> Moment:
         if self._now is None:
-            self._now = Moment(self._propose(), self._rule)
+            self._now = Moment(self._propose(), self.rule)
         return self._now
 
     def _propose(self) -> Step:
@@ -242,7 +243,7 @@ class Session:
 
             parts = [torch.from_numpy(np.array(part)).to(self.model.device) for part in parts]
         known, available, spent, *said = parts
-        return propose(Belief(*said), known, available, spent, self._rule_prices, self._rule, self.model.ranking)
+        return propose(Belief(*said), known, available, spent, self._rule_prices, self.rule, self.model.ranking)
 
     def _prices_for_rule(self) -> Prices:
         """Costs as the rule takes them: numpy arrays, or tensors for rules of a user's own."""

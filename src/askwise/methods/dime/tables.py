@@ -27,7 +27,6 @@ from askwise.networks.pair_policy import PairPolicy
 from askwise.networks.prior_pair import PriorNetworks
 from askwise.training.loop import Training
 
-
 # Shares of the entropy or variance that values start from.
 LEAST_SHARE, MOST_SHARE = 0.01, 0.5
 # The raw score of a share, by the scaling of the scores.

@@ -24,8 +24,8 @@ INK, SOFT, PALE = "#222222", "#6B6B6B", "#D9D9D9"
 CATEGORIES = (BLUE, AMBER, GREEN, PURPLE, SKY, ORANGE)
 
 # The colour and marker of each stopping rule; rules of one's own get the spare colours.
-RULES = {"budget": (BLUE, "o"), "confidence": (ORANGE, "s"), "penalty": (GREEN, "^")}
-SPARE = (PURPLE, AMBER, SKY, INK)
+RULES = {"budget": (BLUE, "o"), "confidence": (ORANGE, "s"), "penalty": (GREEN, "^"), "average-cost": (INK, "v")}
+SPARE = (PURPLE, AMBER, SKY)
 
 DPI = 150
 

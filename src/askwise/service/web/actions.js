@@ -25,14 +25,14 @@ export function addAnswer(answer) {
 
 /** The state with other prices. A rule that holds only under those of training comes back with them. */
 function withPrices(state, costs) {
-  const { facts, now } = page.conversation;
+  const { facts } = page.conversation;
   if (Object.keys(costs).length === 0) {
     const { stopBefore = state.stop, ...rest } = state;
     return { ...rest, costs, stop: stopBefore };
   }
   const current = state.stop ?? facts.settings?.stop?.rule ?? null;
   if (!needsTrainedPrices(current)) return { ...state, costs };
-  return { ...state, costs, stop: underOtherPrices(current, now.penalty), stopBefore: state.stop };
+  return { ...state, costs, stop: underOtherPrices(current, facts), stopBefore: state.stop };
 }
 
 /** Draw, move to the question and say it. */

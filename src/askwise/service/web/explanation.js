@@ -32,10 +32,7 @@ function wordsFor({ task }, rankedBy) {
 
 const ONE_QUESTION = [
   ["Information per price", "The value divided by the price: the bars. The longest is asked next."],
-  [
-    "The line",
-    "The penalty: the least information per price for which the stopping rule still asks. Paler bars are below.",
-  ],
+  ["The line", "The least information per price for which the stopping rule asks now. Paler bars are below."],
 ];
 
 const LOOKING_AHEAD = [
@@ -47,7 +44,7 @@ const LOOKING_AHEAD = [
   ],
   [
     "The line",
-    "The penalty: the stopping rule no longer asks if neither a bar nor its information per price reaches it.",
+    "The stopping rule no longer asks if neither a bar nor its information per price reaches it.",
   ],
 ];
 

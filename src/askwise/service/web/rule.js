@@ -179,10 +179,16 @@ export class RuleView extends View {
         "p",
         { class: "hint" },
         `Expected, as measured on ${rows ? `${num(rows)} ` : ""}${rowNoun(this.facts)} held out` +
-          (exact ? "" : ` at the nearest measured point, ${rule.label.toLowerCase()} ${num(point.value)}`),
+          (exact ? "" : ` at the nearest measured point, ${rule.label.toLowerCase()} ${num(point.value)}`) +
+          this.freshCost(point),
       ),
       isSuggested ? h("p", { class: "hint suggested" }, this.suggestion()) : "",
     );
+  }
+
+  /** Between which numbers the mean cost of fresh cases is expected, if that is known. */
+  freshCost({ range }) {
+    return range.length ? `; fresh cases are expected to cost ${range.map((end) => money(end)).join(" to ")}` : "";
   }
 
   suggestion() {

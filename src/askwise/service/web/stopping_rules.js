@@ -2,7 +2,9 @@
 
 /**
  * A measured point: the rule's number, and what it brings on rows held out.
- * @typedef {{value: number, cost: number, groups: number, metric: number|null, loss: number|null}} Point
+ * @typedef {{value: number, cost: number, groups: number, metric: number|null, loss: number|null, range: number[]}}
+ *   Point
+ *   range: between which numbers the mean cost of fresh cases is expected; empty where nobody has said so
  * @typedef {{kind: string, label: string, about: string, points: Point[], rising: boolean, off: boolean}} RuleKind
  *   rising: a larger number asks more; off: not under these prices
  */
@@ -19,22 +21,29 @@ const WORDS = {
 export const metricOf = (facts) => (facts.task.kind === "classification" ? "accuracy" : "rmse");
 const lossOf = (facts) => (facts.task.kind === "classification" ? "log_loss" : "rmse");
 
+/** The average cost that a record of the frontier is for; models of earlier versions have only what was spent. */
+const averageCost = (record) => record.average_cost ?? record.mean_cost;
+
 function pointsOf(facts, kind) {
   const [metric, loss] = [metricOf(facts), lossOf(facts)];
   const at = (record, value) => ({
     value,
     cost: record.mean_cost,
+    range: [record.cost_low, record.cost_high].filter((end) => typeof end === "number"),
     groups: record.mean_groups,
     metric: record[metric] ?? null,
     loss: record[loss] ?? null,
   });
   let points = facts.curve.filter((record) => record.rule === kind).map((record) => at(record, record.parameter));
-  if (kind === "average-cost") points = facts.frontier.map((record) => at(record, record.mean_cost));
-  if (kind === "penalty") points = facts.frontier.map((record) => at(record, record.penalty));
+  if (kind === "average-cost") points = facts.frontier.map((record) => at(record, averageCost(record)));
+  // Models of earlier versions keep no other rules than penalties.
+  if (kind === "penalty" && points.length === 0) points = facts.frontier.map((record) => at(record, record.penalty));
   if (kind === "budget" && points.length === 0) points = facts.frontier.map((record) => at(record, record.budget));
   const measured = points.filter((point) => typeof point.value === "number" && typeof point.cost === "number");
   const seen = new Set();
-  return measured.sort((a, b) => a.cost - b.cost).filter((point) => !seen.has(point.value) && seen.add(point.value));
+  const order = kind === "average-cost" ? "value" : "cost";
+  measured.sort((a, b) => a[order] - b[order]);
+  return measured.filter((point) => !seen.has(point.value) && seen.add(point.value));
 }
 
 /**
@@ -85,11 +94,17 @@ const isAverageCost = (part) => part.split("=")[0].trim() === "average-cost";
 /** Whether a rule, or one of several that are joined, holds only under the prices of training. */
 export const needsTrainedPrices = (text) => text !== null && text.split("|").some(isAverageCost);
 
-/** The same rule for other prices: an average cost is replaced by the penalty that it corresponds to. */
-export function underOtherPrices(text, penalty) {
-  // JSON has no infinity: null is the penalty under which nothing is asked.
-  const instead = typeof penalty === "number" ? ruleText("penalty", penalty) : ruleText("budget", 0);
-  return text.split("|").map((part) => (isAverageCost(part) ? instead : part)).join("|");
+/** The penalty that spends as much as an average cost; a budget of 0 where nothing is asked. */
+function penaltyInstead(part, facts) {
+  const most = Number(part.split("=")[1]);
+  const record = facts.frontier.findLast((one) => averageCost(one) <= most);
+  const asks = record !== undefined && record.mean_cost > 0 && typeof record.penalty === "number";
+  return asks ? ruleText("penalty", record.penalty) : ruleText("budget", 0);
+}
+
+/** The same rule for other prices: an average cost is replaced by the penalty that spends as much. */
+export function underOtherPrices(text, facts) {
+  return text.split("|").map((part) => (isAverageCost(part) ? penaltyInstead(part, facts) : part)).join("|");
 }
 
 /** The rule that a new case starts with. */

@@ -100,8 +100,12 @@ def _at_average_costs(model: Model, rows: Rows, truth: Array, budgets: Sequence[
         return []
     prices = model.costs()
     rules = [model.rule(AverageCost(k), prices) for k in budgets]
-    trace = model.trace(rows, rules, prices)
-    return _records(model, trace, AverageCost.name, budgets, truth)
+    if len(set(prices)) == 1:
+        return _records(model, model.trace(rows, rules, prices), AverageCost.name, budgets, truth)
+    # Each may stand for a budget, which goes on with what it can still pay.
+    traces = [model.trace(rows, [rule], prices, walked_by=rule) for rule in rules]
+    each = zip(budgets, traces, strict=True)
+    return [record for k, trace in each for record in _records(model, trace, AverageCost.name, [k], truth)]
 
 
 def _records(model: Model, trace: Trace, rule: str, budgets: Sequence[float], truth: Array) -> list[Record]:

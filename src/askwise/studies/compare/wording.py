@@ -45,14 +45,14 @@ def metric_heading(metric: str) -> str:
 
 
 def by_penalties(dataset: pd.DataFrame) -> str:
-    """A sentence with the areas of a dataset's methods that can stop by a penalty; empty where none can."""
+    """A sentence with the areas of a dataset's methods whose scores are information, stopped at average costs."""
     places = standings(dataset, AVERAGE)
     if not len(places):
         return ""
     metric = str(dataset["metric"].iloc[0])
     area = places.set_index("method")["area"]
     found = [f"{m} {score_text(metric, area[m])}" for m in ordered(places, metric) if math.isfinite(area[m])]
-    return f"Stopping by penalties (average cost): {', '.join(found)} (area over the same costs)." if found else ""
+    return f"Stopping at an average cost: {', '.join(found)} (area over the same costs)." if found else ""
 
 
 def about_baselines(results: pd.DataFrame) -> str:

@@ -1,0 +1,148 @@
+"""A walk of rows to its end, and what rules that cut it make of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from askwise.core.arrays import Array
+from askwise.core.stopping import Blend, Budget
+from askwise.core.tasks import Classification, Task, error_probability
+from askwise.core.trace import Trace
+from askwise.model.model import Model
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Rows that stop at these steps of a trace: what each of them cost, and its loss, (rows,)."""
+
+    trace: Trace
+    at: Tensor
+    task: Task
+    truth: Array
+
+    @cached_property
+    def outputs(self) -> Tensor:
+        return self.trace.at(self.at)[0].double()
+
+    @cached_property
+    def spent(self) -> Array:
+        return np.asarray(self.trace.at(self.at)[1].double().numpy())
+
+    @cached_property
+    def loss(self) -> Array:
+        return _loss(self.task, self.outputs, self.truth)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A walk to its end, (steps + 1, rows): spent, best value per cost, error (1 - max p; classes only) and loss."""
+
+    trace: Trace
+    task: Task
+    truth: Array
+    spent: Array
+    best: Array
+    error: Array | None
+    loss: Array
+    can_ask: bool = True
+
+    @staticmethod
+    def of(model: Model, trace: Trace, truth: Array) -> Recorded:
+        task = model.task
+        # Step by step: in float64 all at once would fill gigabytes.
+        doubts = [error_probability(outputs) for outputs in trace.outputs] if isinstance(task, Classification) else None
+        loss = np.stack([_loss(task, outputs, truth) for outputs in trace.outputs])
+        error = None if doubts is None else torch.stack(doubts).double().numpy()
+        return Recorded(trace, task, truth, trace.spent.double().numpy(), trace.best.double().numpy(), error, loss)
+
+    @property
+    def end(self) -> Array:
+        """The step (rows,) at which nothing was left to ask."""
+        return np.asarray(self.trace.stops[0].at.numpy())
+
+    @property
+    def n_rows(self) -> int:
+        return self.spent.shape[1]
+
+    def outcome(self, at: Array) -> Outcome:
+        """Rows that stop at these steps, (rows,)."""
+        return Outcome(self.trace, torch.from_numpy(at), self.task, self.truth)
+
+    def within(self, budget: Budget) -> Outcome:
+        """Rows that stop at the first question that a budget can't pay: with equal prices, as under that budget."""
+        fits = self.spent <= budget.k * (1 + 1e-9)
+        return self.outcome(np.minimum(fits.sum(0) - 1, self.end))
+
+
+class Purchases:
+    """The steps that blends of one weight, between the same limits, pay for; a threshold says for how many of them.
+
+    A row goes on while the lowest signal so far is at the threshold or above. So the steps of all rows, sorted by that,
+    add up to the mean cost, its variance and the mean loss at every threshold.
+    """
+
+    def __init__(self, walk: Recorded, rule: Blend) -> None:
+        self.walk = walk
+        steps = slice(0, max(1, int((walk.spent[:-1] < rule.most * (1 - 1e-9)).any(1).sum())))
+        spent = walk.spent[:-1][steps]
+        goes_on = spent < rule.least * (1 - 1e-9)
+        lowest = np.minimum.accumulate(np.where(goes_on, np.inf, rule.signal(walk)[:-1][steps]), axis=0)
+        is_over = (spent >= rule.most * (1 - 1e-9)) | (np.arange(len(spent))[:, None] >= walk.end)
+        self.lowest = np.where(is_over, -1.0, lowest)
+        step, row = np.nonzero(self.lowest >= 0)
+        order = np.argsort(-self.lowest[step, row], kind="stable")
+        step, self.row = step[order], row[order]
+        self.level = self.lowest[step, self.row]
+        before, after = (step, self.row), (step + 1, self.row)
+        self.paid = walk.spent[after] - walk.spent[before]
+        self.paid_squares = walk.spent[after] ** 2 - walk.spent[before] ** 2
+        self.gained = walk.loss[after] - walk.loss[before]
+
+    @cached_property
+    def places(self) -> Array:
+        """How many of the steps can be paid for: all of equal levels or none, and those of no threshold in any case."""
+        ends = np.r_[self.level[1:] != self.level[:-1], True] if len(self.level) else np.zeros(0, dtype=bool)
+        return np.r_[0, np.flatnonzero(ends) + 1][int(len(self.level) > 0 and bool(np.isinf(self.level[0]))) :]
+
+    def threshold(self, place: int) -> float:
+        """A threshold that pays for so many of the steps: between two levels, so that rounding decides nothing."""
+        below = self.level[place] if place < len(self.level) else 0.0
+        if place == 0 or np.isinf(self.level[place - 1]):
+            return float(below * 1.001 + 1e-12)
+        return float((self.level[place - 1] + below) / 2)
+
+    def spending(self, rows: Array) -> tuple[Array, Array]:
+        """At each of the places, the mean cost of some rows (a bool each) and its standard error."""
+        weight = rows[self.row] / rows.sum()
+        mean, squares = (np.r_[0.0, np.cumsum(part * weight)][self.places] for part in (self.paid, self.paid_squares))
+        return mean, np.sqrt(np.maximum(squares - mean**2, 0.0) / rows.sum())
+
+    def mean_loss(self, rows: Array, place: int) -> float:
+        """The mean loss of some rows where so many of the steps are paid for."""
+        some = slice(0, place)
+        gained = (self.gained[some] * rows[self.row[some]]).sum()
+        return float((self.walk.loss[0][rows].sum() + gained) / rows.sum())
+
+    def stops(self, threshold: float) -> Array:
+        """The steps at which a threshold stops the rows."""
+        return np.asarray((self.lowest >= threshold).sum(0))
+
+
+def folds(n_rows: int, n_folds: int) -> Sequence[Array]:
+    """For each fold, whether each row belongs to it; drawn the same each time."""
+    fold = np.random.default_rng(0).permutation(n_rows) % n_folds
+    return [fold == i for i in range(n_folds)]
+
+
+def _loss(task: Task, outputs: Tensor, truth: Array) -> Array:
+    """The loss of each row: nats, or squared units of y."""
+    y = torch.as_tensor(truth)
+    if isinstance(task, Classification):
+        return np.asarray(task.loss(outputs.double(), y.long()).numpy())
+    return np.asarray(((torch.as_tensor(task.decode(outputs)) - y.double()) ** 2).numpy())
