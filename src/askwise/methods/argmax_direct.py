@@ -17,7 +17,7 @@ from askwise.core.tasks import Task
 from askwise.core.tensors import at_least_float32
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.checks import check_numbers, check_whole_or_none
-from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
+from askwise.methods.neural import NeuralMethod
 from askwise.methods.table import TableMethod
 from askwise.networks.concrete import gumbel
 from askwise.networks.pair_policy import PairPolicy
@@ -141,7 +141,7 @@ class ArgmaxDirect(NeuralMethod):
         assert isinstance(policy, SelectorPolicy)
         steps = self.steps(policy.space)
         self.before_training(policy, training)
-        pretrain = self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs)
+        pretrain = self.pretraining(training, self.pretrain_epochs)
         joint = self.plan(training, JOINT_UPDATES)
 
         training.stage("predictor", MaskedPrediction(policy, task), pretrain)

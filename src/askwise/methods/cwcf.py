@@ -140,8 +140,8 @@ class CwcfClassifier(ClassifierMethod, QMethod):
     learns_softly = False
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
-        trunk = MlpTrunk(InputEncoding(space), self.hidden, self.layers, self.dropout or 0.0)
-        return CwcfPolicy(space, task, DuelingNetworks(trunk, self.hidden, task.n_outputs, space.n_groups))
+        trunk = MlpTrunk(InputEncoding(space), self.width, self.layers, self.dropout or 0.0)
+        return CwcfPolicy(space, task, DuelingNetworks(trunk, self.width, task.n_outputs, space.n_groups))
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         assert isinstance(policy, CwcfPolicy)

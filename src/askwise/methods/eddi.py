@@ -199,7 +199,7 @@ class Eddi(TableMethod, ImaginingMethod):
         return 1
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
-        model = PartialVae(space, self.hidden, self.latent, self.layers, self.dropout or 0.0)
+        model = PartialVae(space, self.width, self.latent, self.layers, self.dropout or 0.0)
         return EddiPolicy(space, task, EddiNetworks(self.network(space, task.n_outputs), model), self.n_samples)
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:

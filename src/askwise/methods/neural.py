@@ -70,6 +70,10 @@ class NeuralMethod(Method):
         patience = self.patience or patience_for(count)
         return Plan(count, batch_size, self.learning_rate, self.weight_decay, patience)
 
+    def pretraining(self, training: Training, epochs: int | None) -> Plan:
+        """A stage in which predictions are learnt from random sets, before episodes; of so many epochs if given."""
+        return self.plan(training, PRETRAIN_UPDATES, epochs)
+
     def walked(self, plan: Plan, training: Training) -> Plan:
         """The same plan for a stage of episodes: one walk of many rows serves several updates."""
         return replace(plan, batch_size=plan.batch_size * UPDATES_PER_WALK[training.device.type])

@@ -11,7 +11,6 @@ from askwise.core.tasks import Task
 from askwise.methods.base import with_settings
 from askwise.methods.budgeted import BudgetedMethod, paid_in_turn
 from askwise.methods.checks import check_whole_or_none
-from askwise.methods.neural import PRETRAIN_UPDATES
 from askwise.methods.table import TableMethod
 from askwise.networks.pair_policy import PairPolicy
 from askwise.training.loop import Training
@@ -54,7 +53,7 @@ class QMethod(TableMethod, BudgetedMethod):
         # Sums of prices must meet a budget.
         prices = Prices.tensor(policy.space.costs, device=training.device)
         steps = self.episode_steps(policy.space)
-        training.stage(first, pretraining, self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs))
+        training.stage(first, pretraining, self.pretraining(training, self.pretrain_epochs))
         plan = self.plan(training, Q_UPDATES)
         _, walked = even_batches(len(training.train), self.walked(plan, training).batch_size)
         q_learning = objective(policy, task, prices, steps, self.rule, walked, plan.batch_size)

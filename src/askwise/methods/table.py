@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -16,16 +17,19 @@ from askwise.core.tasks import Task
 from askwise.data.tables.questions import QuestionSpec
 from askwise.data.tables.schema import Schema
 from askwise.methods.base import with_settings
-from askwise.methods.checks import check_whole, check_whole_or_named
-from askwise.methods.neural import NeuralMethod
+from askwise.methods.checks import check_whole, check_whole_or_named, check_whole_or_none
+from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
 from askwise.methods.training_table import TrainingTable
+from askwise.model.model import Model
 from askwise.networks.dropout import set_dropout
 from askwise.networks.encoding import InputEncoding
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import SeparateNetworks, SharedNetworks
 from askwise.networks.pair_policy import PairPolicy
+from askwise.training.devices import pick_device
 from askwise.training.loop import Training
-from askwise.training.schedule import dropout_for, parts_for
+from askwise.training.schedule import NARROW, dropout_for, hidden_for, longer_for, parts_for
+from askwise.training.update import Plan
 
 ENCODINGS = ("auto", "raw")
 
@@ -36,6 +40,8 @@ class TableMethod(NeuralMethod):
 
     # Whether its losses take answers as shares of labels.
     learns_softly: ClassVar[bool] = True
+    # By default, as many rows as there are suit; before any are seen, few.
+    _width: int = field(default=NARROW, init=False)
 
     groups: Mapping[str, Sequence[Any]] | None = None
     free: Sequence[Any] | None = None
@@ -44,14 +50,14 @@ class TableMethod(NeuralMethod):
     screening: bool = True
     soft_answers: bool = True
     base_rates: bool = True
-    hidden: int = 128
+    hidden: int | None = None
     layers: int = 2
     dropout: float | None = None
 
     def check_settings(self) -> None:
         super().check_settings()
-        for name in ("hidden", "layers"):
-            check_whole(name, getattr(self, name))
+        check_whole_or_none("hidden", self.hidden)
+        check_whole("layers", self.layers)
         if self.encoding not in ENCODINGS:
             check_whole_or_named("encoding", self.encoding, ENCODINGS, least=2)
         if self.dropout is not None and not 0 <= self.dropout < 1:
@@ -71,7 +77,18 @@ class TableMethod(NeuralMethod):
             X = X.set_axis([f"x{i}" for i in range(X.shape[1])], axis=1)
         return X
 
+    @property
+    def width(self) -> int:
+        """The width of the hidden layers."""
+        return self.hidden or self._width
+
+    def set_model(self, model: Model) -> None:
+        super().set_model(model)
+        # What suited the rows.
+        self.settings_["hidden"] = self.width
+
     def schema_of(self, inputs: pd.DataFrame) -> Schema:
+        self._width = hidden_for(len(inputs), pick_device(self.device).type)
         schema = Schema.of(
             inputs,
             named=hasattr(self, "feature_names_in_"),
@@ -90,7 +107,7 @@ class TableMethod(NeuralMethod):
 
     def network(self, space: FeatureSpace, n_outputs: int) -> Mlp:
         """A network on (x, mask), of the size that the settings say."""
-        return Mlp(InputEncoding(space), self.hidden, n_outputs, self.layers, self.dropout or 0.0)
+        return Mlp(InputEncoding(space), self.width, n_outputs, self.layers, self.dropout or 0.0)
 
     def pair(
         self, space: FeatureSpace, task: Task, share_trunk: bool = False, n_scores: int | None = None
@@ -98,11 +115,14 @@ class TableMethod(NeuralMethod):
         """A predictor and a network with a score for each group, apart or on one trunk."""
         n_scores = n_scores or space.n_groups
         if share_trunk:
-            trunk = MlpTrunk(InputEncoding(space), self.hidden, self.layers, self.dropout or 0.0)
-            head = nn.Linear(self.hidden, n_scores)
-            return SharedNetworks(trunk, nn.Linear(self.hidden, task.n_outputs), head)
+            trunk = MlpTrunk(InputEncoding(space), self.width, self.layers, self.dropout or 0.0)
+            head = nn.Linear(self.width, n_scores)
+            return SharedNetworks(trunk, nn.Linear(self.width, task.n_outputs), head)
         scores = self.network(space, n_scores)
         return SeparateNetworks(self.network(space, task.n_outputs), scores)
+
+    def pretraining(self, training: Training, epochs: int | None) -> Plan:
+        return self.plan(training, round(PRETRAIN_UPDATES * longer_for(len(training.train))), epochs)
 
     def before_training(self, policy: Policy, training: Training) -> None:
         """Before the first stage: dropout for the number of rows, if it is ours to set."""

@@ -75,7 +75,10 @@ class ClassTeacher:
         self.target_type = "binary" if n_labels == 2 else "multiclass"
 
     def boosting(self, categories: Array, seed: int) -> Any:
-        return HistGradientBoostingClassifier(**_boosting_settings(categories, seed))
+        # A tree is grown for each label in turn.
+        rounds = max(30, 200 // self.n_labels)
+        settings = _boosting_settings(categories, seed)
+        return HistGradientBoostingClassifier(max_iter=rounds, learning_rate=10 / rounds, **settings)
 
     def linear(self) -> Any:
         return LogisticRegression(C=0.05, max_iter=200)

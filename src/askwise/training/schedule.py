@@ -6,6 +6,11 @@ import math
 
 SMALLEST_BATCH, LARGEST_BATCH = 64, 512
 FEWEST_EPOCHS, MOST_EPOCHS = 4, 100
+NARROW = 128
+# Of so many rows on, networks are wider: on a GPU it costs nothing.
+ROWS_FOR_WIDE, WIDE = 8_000, {"cpu": 256, "cuda": 512}
+# More rows are learnt from longer, up to so many times.
+ROWS_FOR_LONGER, LONGEST = 8_000, 2.5
 FEWEST_PARTS, MOST_PARTS, ROWS_PER_PART, MOST_COLUMNS_IN_PARTS = 8, 32, 500, 128
 
 
@@ -18,6 +23,16 @@ def epochs_for(n_rows: int, batch_size: int, updates: int) -> int:
     """Epochs that give about this many updates: a few passes at least over large tables, a hundred at most over small
     ones, which are known by heart by then."""
     return min(MOST_EPOCHS, max(FEWEST_EPOCHS, math.ceil(updates / math.ceil(n_rows / batch_size))))
+
+
+def hidden_for(n_rows: int, device: str) -> int:
+    """The width of hidden layers: wider if there is more to learn from."""
+    return NARROW if n_rows < ROWS_FOR_WIDE else WIDE.get(device, WIDE["cpu"])
+
+
+def longer_for(n_rows: int) -> float:
+    """How many times as long predictions are learnt before episodes, the more rows there are."""
+    return min(LONGEST, max(1.0, n_rows / ROWS_FOR_LONGER))
 
 
 def parts_for(n_rows: int, n_columns: int) -> int:

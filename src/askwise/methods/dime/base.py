@@ -13,7 +13,7 @@ from askwise.methods.base import with_settings
 from askwise.methods.checks import check_whole_or_none
 from askwise.methods.dime.objectives import JointObjective, ValueWarmUp
 from askwise.methods.dime.policy import DimePolicy
-from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
+from askwise.methods.neural import NeuralMethod
 from askwise.networks.pair import Networks, zeroed_outputs
 from askwise.training.loop import Training
 from askwise.training.modes import frozen
@@ -68,7 +68,7 @@ class Dime(NeuralMethod):
 
     def learn(self, policy: DimePolicy, training: Training, task: Task) -> None:
         """The stages of training."""
-        pretrain = self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs)
+        pretrain = self.pretraining(training, self.pretrain_epochs)
         joint = self.plan(training, self.joint_updates)
 
         networks = policy.networks

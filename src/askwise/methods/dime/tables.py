@@ -81,6 +81,10 @@ class TableDime(TableMethod, Dime):
     def _looks_ahead(self) -> bool:
         return self.lookahead != 0 and self.predictor is None and not self.free_network
 
+    def value_epochs(self, pretrain_epochs: int) -> int:
+        # Values start from what groups tell by themselves.
+        return -(-pretrain_epochs // 2)
+
     def before_joint(self, policy: DimePolicy, objective: JointObjective, training: Training) -> None:
         """Settle whether to look ahead, if that is left to the data."""
         if self.lookahead == "auto" and policy.discount and not looking_ahead_pays(policy, objective, training.val):
@@ -105,7 +109,7 @@ class TableDime(TableMethod, Dime):
             _check_shapes(own, space, task)
             return own
         if self.free_network:
-            sizes = self.hidden, self.layers, self.dropout or 0.0
+            sizes = self.width, self.layers, self.dropout or 0.0
             with_prior = PriorNetworks(space, task.n_outputs, *sizes, self.stop_gradient)
             nn.init.constant_(with_prior.value.head.bias, FIRST_VALUE)
             return with_prior
