@@ -7,7 +7,7 @@ import torch
 
 from askwise import AskwiseError, Budget, ConcreteAutoencoderClassifier, ConcreteAutoencoderRegressor, load
 
-SETTINGS = {"hidden": 16, "epochs": 12, "learning_rate": 0.01, "random_state": 0}
+SETTINGS = {"encoding": "raw", "hidden": 16, "epochs": 12, "learning_rate": 0.01, "random_state": 0}
 QUICK = {**SETTINGS, "epochs": 2, "temperatures": (10, 0.3, 0.01)}
 
 

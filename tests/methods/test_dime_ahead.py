@@ -25,7 +25,7 @@ SETTINGS = {"hidden": 48, "epochs": 30, "random_state": 0, "learning_rate": 5e-3
 def test_looking_ahead_finds_the_columns_that_tell_only_together(products):
     X, y = products
     model = DimeClassifier(lookahead="auto", **SETTINGS).fit(X, y)
-    assert model.settings_["lookahead"] > 0
+    assert model.settled_["lookahead"] > 0
     asked = model.acquire(X[:500]).order
     needed = [{"x0", "x1", "x2"} if x > 0 else {"x0", "x3", "x4"} for x in X[:500, 0]]
     assert np.mean([set(order[:3]) == names for order, names in zip(asked, needed, strict=True)]) > 0.9
@@ -33,7 +33,7 @@ def test_looking_ahead_finds_the_columns_that_tell_only_together(products):
 
 def test_where_one_question_is_enough_auto_does_not_look_ahead(iris, tmp_path):
     model = DimeClassifier(lookahead="auto", hidden=16, epochs=5, random_state=0).fit(*iris)
-    assert model.settings_["lookahead"] == 0
+    assert model.settled_["lookahead"] == 0
     assert model.model_.policy.networks.score_head.out_features == 4
     model.save(tmp_path / "m.askwise")
     assert DimeClassifier(lookahead=0.0).get_params()["lookahead"] == 0

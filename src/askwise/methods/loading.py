@@ -49,8 +49,9 @@ def _estimator(
     settings = _settings(path, contents.header["estimator"]["settings"], modules)
     estimator = known[name](**settings)
     parts = contents.model_parts()
+    settled = _settled(contents.header["estimator"], settings)
     with seeded_rng("cpu", seed=0):
-        policy = estimator.build(parts["schema"].space, parts["task"])
+        policy = known[name](**settings | settled).build(parts["schema"].space, parts["task"])
     _put_weights(policy, contents, modules)
     if isinstance(policy, PairPolicy):
         # Files written before it was kept scaled scores after the temperature.
@@ -61,7 +62,17 @@ def _estimator(
         estimator.feature_names_in_ = np.array(schema.column_names, dtype=object)
     place = estimator.inference_device(device)
     estimator.set_model(Model(policy=policy.eval(), fingerprint=contents.fingerprint, device=place, **parts))
+    estimator.settled_ = settled
     return estimator
+
+
+def _settled(saved: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings that were left to the data, as they were settled for this model."""
+    if "settled" not in saved and "lookahead" not in settings and saved["name"].startswith("dime-"):
+        # Models saved before there was looking ahead ask by one question.
+        return {"lookahead": 0.0} if saved["name"] in METHODS else {}
+    found: dict[str, Any] = saved.get("settled", {})
+    return found
 
 
 def _settings(path: str | Path, saved: dict[str, Any], modules: dict[str, nn.Module]) -> dict[str, Any]:

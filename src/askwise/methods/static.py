@@ -74,7 +74,8 @@ class OrderPolicy(PairPolicy):
     def forget(self) -> None:
         """Make the predictor blind to all groups but those that are taken."""
         lost = torch.cat([~self.taken, self.taken.new_zeros(1)])[self.group_of_column]
-        inputs = torch.cat([lost[self.column_of_entry], lost])
+        parts = [self.space.column_of_entry[i] for i, places in self.space.part_positions.items() for _ in places]
+        inputs = torch.cat([lost[self.column_of_entry], lost, lost[parts]])
         for layer in self.first_layers:
             layer.weight.data[:, inputs] = 0
 

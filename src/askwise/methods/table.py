@@ -82,10 +82,8 @@ class TableMethod(NeuralMethod):
         """The width of the hidden layers."""
         return self.hidden or self._width
 
-    def set_model(self, model: Model) -> None:
-        super().set_model(model)
-        # What suited the rows.
-        self.settings_["hidden"] = self.width
+    def settled(self, model: Model) -> dict[str, Any]:
+        return super().settled(model) | {"hidden": self.width}
 
     def schema_of(self, inputs: pd.DataFrame) -> Schema:
         self._width = hidden_for(len(inputs), pick_device(self.device).type)

@@ -32,7 +32,7 @@ FEWEST_BOOSTED = 400
 MOST_BOOSTED_CATEGORIES = 50
 
 # Of two models of classes: the part of the first one, and how sure both are together.
-PARTS, SCALES = np.linspace(0, 1, 11), np.linspace(0.4, 1, 7)
+PARTS, SCALES = np.linspace(0, 1, 11), np.linspace(0.4, 1.6, 7)
 
 
 def soft_answers(task: Task, columns: Columns, inputs: Array, answers: Array, seed: int) -> Array | None:
@@ -100,7 +100,6 @@ class ClassTeacher:
         def loss(weights: Array) -> float:
             return -float(log_proba(weights)[here, answers].mean())
 
-        # Never surer than the models are: of few rows, the best weights on them would be.
         found = min((scale * np.array([part, 1 - part]) for part in PARTS for scale in SCALES), key=loss)
         frequency = np.bincount(answers, minlength=self.n_labels) / len(answers)
         entropy = -(frequency * np.log(frequency)).sum()

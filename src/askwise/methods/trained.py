@@ -34,6 +34,8 @@ class TrainedEstimator(BaseEstimator):
     registry_name: ClassVar[str] = ""
     model_: Model = field(init=False)
     settings_: dict[str, Any] = field(init=False)
+    # Settings that were left to the data, as they were settled.
+    settled_: dict[str, Any] = field(init=False)
     n_features_in_: int = field(init=False)
 
     stop: StoppingRule | None = None
@@ -53,6 +55,12 @@ class TrainedEstimator(BaseEstimator):
         """Use this trained or loaded model from now on."""
         self.model_ = model
         self.settings_ = self.plain_settings()
+        self.settled_ = self.settled(model)
+
+    def settled(self, model: Model) -> dict[str, Any]:
+        """Settings that were left to the data and shape the policy, as they are in this model."""
+        del model
+        return {}
 
     @property
     def settings_of_model(self) -> dict[str, Any]:
@@ -148,7 +156,7 @@ class TrainedEstimator(BaseEstimator):
                 f"{type(self).__name__} has no registry_name, by which a file names its method; set one, such as "
                 "'my-classifier', and add it to METHODS in methods/registry.py, so that the file can be loaded"
             )
-        facts = {"name": self.registry_name, "settings": self.settings_of_model}
+        facts = {"name": self.registry_name, "settings": self.settings_of_model, "settled": self.settled_}
         bundle.write(path, self.model_, facts)
 
     def export_onnx(self, path: str | Path) -> None:

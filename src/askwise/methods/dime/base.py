@@ -13,7 +13,7 @@ from askwise.methods.base import with_settings
 from askwise.methods.checks import check_whole_or_none
 from askwise.methods.dime.objectives import JointObjective, ValueWarmUp
 from askwise.methods.dime.policy import DimePolicy
-from askwise.methods.neural import NeuralMethod
+from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
 from askwise.networks.pair import Networks, zeroed_outputs
 from askwise.training.loop import Training
 from askwise.training.modes import frozen
@@ -77,7 +77,8 @@ class Dime(NeuralMethod):
             training.stage("predictor", MaskedPrediction(policy, task), pretrain)
         with frozen(policy.networks.predictor_parts):
             # The squared error of single draws is mostly noise: which epoch has the lowest says little.
-            values = replace(pretrain, epochs=self.value_epochs(pretrain.epochs), keep_best=False, patience=None)
+            epochs = self.value_epochs(self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs).epochs)
+            values = replace(pretrain, epochs=epochs, keep_best=False, patience=None)
             training.stage("value", ValueWarmUp(policy, task, self.prices(policy, training)), values)
         objective = self.joint(policy, training, task, joint)
         self.before_joint(policy, objective, training)

@@ -45,7 +45,9 @@ class DimePolicy(PairPolicy):
         choice = episode.choice_of_states().flatten()[:, None]
         if self.discount:
             choice = torch.cat([choice, choice + self.space.n_groups], 1)
-        return self._belief(outputs, raw.gather(1, choice)), self._belief(outputs_eval, None).outputs
+        with without_gradients():
+            used = self._belief(outputs_eval, None).outputs
+        return self._belief(outputs, raw.gather(1, choice)), used
 
     def drop_unused_scores(self) -> None:
         """Drop the estimates of what lies ahead, if groups are ranked by one question after all."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 
+import pandas as pd
 import torch
 from torch import Tensor, nn
 
@@ -70,6 +71,11 @@ class TableDime(TableMethod, Dime):
                 "share_trunk=True builds its own networks; it can't be joined with predictor= and value="
             )
 
+    def _n_parts(self, inputs: pd.DataFrame) -> int:
+        # Networks that read (x, mask) themselves know of no parts.
+        own = self.predictor is not None or self.free_network
+        return 1 if own and self.encoding == "auto" else super()._n_parts(inputs)
+
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         policy = super().build(space, task)
         assert isinstance(policy, DimePolicy)
@@ -81,10 +87,6 @@ class TableDime(TableMethod, Dime):
     def _looks_ahead(self) -> bool:
         return self.lookahead != 0 and self.predictor is None and not self.free_network
 
-    def value_epochs(self, pretrain_epochs: int) -> int:
-        # Values start from what groups tell by themselves.
-        return -(-pretrain_epochs // 2)
-
     def before_joint(self, policy: DimePolicy, objective: JointObjective, training: Training) -> None:
         """Settle whether to look ahead, if that is left to the data."""
         if self.lookahead == "auto" and policy.discount and not looking_ahead_pays(policy, objective, training.val):
@@ -95,11 +97,9 @@ class TableDime(TableMethod, Dime):
         assert isinstance(policy, DimePolicy)
         policy.drop_unused_scores()
 
-    def set_model(self, model: Model) -> None:
-        super().set_model(model)
-        if isinstance(model.policy, DimePolicy):
-            # What was settled in training.
-            self.settings_["lookahead"] = model.policy.discount
+    def settled(self, model: Model) -> dict[str, Any]:
+        assert isinstance(model.policy, DimePolicy)
+        return super().settled(model) | {"lookahead": model.policy.discount}
 
     def networks(self, space: FeatureSpace, task: Task) -> Networks:
         if self.predictor is not None and self.value is not None:
