@@ -150,18 +150,17 @@ def _out_of_fold(
 ) -> Array:
     """Guesses of boosting and of a linear model, (2, rows, outputs), each row by models that have not seen it."""
     found = np.zeros((2, *shares.shape))
-    for train, rest in teacher.splitter(folds, shuffle=True, random_state=seed).split(columns.values, answers):
-        with warnings.catch_warnings():
-            # A linear model that has not converged is a guess all the same.
-            warnings.simplefilter("ignore")
+    with warnings.catch_warnings():
+        # A linear model that has not converged is a guess all the same.
+        warnings.simplefilter("ignore")
+        for train, rest in teacher.splitter(folds, shuffle=True, random_state=seed).split(columns.values, answers):
             linear = teacher.linear().fit(inputs[train], answers[train])
-        found[:, rest] = teacher.predict(linear, inputs[rest])
-        if len(answers) < FEWEST_BOOSTED:
-            continue
-        kept = _kept(columns, train, shares[train])
-        learnt, asked, categories = _for_boosting(kept, train, rest, answers[train], teacher.target_type)
-        boosting = teacher.boosting(categories, seed).fit(learnt, answers[train])
-        found[0, rest] = teacher.predict(boosting, asked)
+            found[:, rest] = teacher.predict(linear, inputs[rest])
+            if len(answers) >= FEWEST_BOOSTED:
+                kept = _kept(columns, train, shares[train])
+                learnt, asked, categories = _for_boosting(kept, train, rest, answers[train], teacher.target_type)
+                boosting = teacher.boosting(categories, seed).fit(learnt, answers[train])
+                found[0, rest] = teacher.predict(boosting, asked)
     return found
 
 

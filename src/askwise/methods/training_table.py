@@ -16,7 +16,7 @@ from askwise.methods.screening import Columns, Screening, columns_of, gain_of_in
 from askwise.methods.teacher import as_target, one_hot, soft_answers
 
 # More rows would not change what a column tells by itself.
-MOST_SCREENED = 20_000
+MOST_SCREENED = 10_000
 
 
 @dataclass(frozen=True)

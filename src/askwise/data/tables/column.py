@@ -17,6 +17,8 @@ from askwise.core.errors import AskwiseError, AskwiseWarning, listed, shortened
 NUMBER, BOOLEAN, CATEGORY = "number", "boolean", "category"
 
 MOST_CATEGORIES = 100
+# More are kept if they have enough rows to learn from, up to so many.
+ENOUGH_ROWS, MOST_FREQUENT_CATEGORIES = 5, 1000
 
 WIDEST = 10.0
 
@@ -171,14 +173,15 @@ def _categories(values: pd.Series[Any], name: str) -> tuple[str, ...]:
     """The texts of a category, in the order of its dtype or sorted; only the most frequent of very many."""
     keys = values.map(category_key).astype(object)
     counts = keys.value_counts()
-    if len(counts) > MOST_CATEGORIES:
+    n_kept = min(len(counts), MOST_FREQUENT_CATEGORIES, max(MOST_CATEGORIES, int((counts >= ENOUGH_ROWS).sum())))
+    if len(counts) > n_kept:
         warnings.warn(
-            f"column {name!r} has {len(counts)} different texts; only the {MOST_CATEGORIES} most frequent are kept, "
+            f"column {name!r} has {len(counts)} different texts; only the {n_kept} most frequent are kept, "
             "the others count as not available. If it is an identifier, leave it out",
             AskwiseWarning,
             stacklevel=2,
         )
-        counts = counts.iloc[:MOST_CATEGORIES]
+        counts = counts.iloc[:n_kept]
     kept = set(counts.index)
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(k for k in map(category_key, values.dtype.categories) if k in kept)
