@@ -154,7 +154,7 @@ def test_the_page_asks_what_a_session_asks(person, models, inputs, rows, i):
     assert one.part("stats").locator(".figure").first.inner_text() == spent
     expect(one.part("question")).to_contain_text("Time to stop")
     expect(one.part("question").get_by_role("heading")).to_have_text(f"{label}, {100 * proba[label]:.1f} %")
-    why = f"No open question is worth its cost. Spent {spent} on {told} question"
+    why = f"The average cost allows no more questions about this case. Spent {spent} on {told} question"
     expect(one.part("question")).to_contain_text(why)
     buttons = one.part("question").get_by_role("button").all_inner_texts()
     assert buttons == ["New case", "Go on asking"][: 2 if one.ranking else 1]
@@ -348,7 +348,7 @@ def test_the_slider_moves_along_what_was_measured(person, facts):
     losses = [point["log_loss"] for point in points]
     enough = min(losses) + 0.05 * (max(losses) - min(losses))
     first = next(point for point in points if point["log_loss"] <= enough)
-    assert float(one.state["stop"].partition("=")[2]) == first["mean_cost"]
+    assert float(one.state["stop"].partition("=")[2]) == first["average_cost"]
     slider.focus()
     slider.press("Home")
     expect(one.part("question")).to_contain_text("Time to stop")
@@ -358,7 +358,7 @@ def test_the_slider_moves_along_what_was_measured(person, facts):
     slider.press("End")
     expect(one.part("question")).to_contain_text("Ask next")
     last = max(facts["frontier"], key=lambda record: record["mean_cost"])
-    assert float(one.state["stop"].partition("=")[2]) == last["mean_cost"]
+    assert float(one.state["stop"].partition("=")[2]) == last["average_cost"]
     expect(one.part("rule").locator(".tiles")).to_contain_text(f"{100 * last['accuracy']:.1f} %")
     one.page.get_by_label("Budget").check()
     one.settle()

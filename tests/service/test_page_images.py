@@ -265,7 +265,9 @@ def test_another_rule_asks_only_about_the_last_step_and_a_record_about_all(perso
 def test_a_screen_reader_is_told_what_is_true_after_another_rule_and_after_a_file_that_is_no_photo(person):
     one = person().show_photo()
     one.part("rule").get_by_role("slider").press("Home")
-    expect(one.part("announcer")).to_have_text("Time to stop. No open question is worth its cost.")
+    expect(one.part("announcer")).to_have_text(
+        "Time to stop. The average cost allows no more questions about this case."
+    )
     one.ask_everything()
     expect(one.part("announcer")).to_contain_text("Look next: The patch in row 2, column 3. Price 1.")
     text = {"name": "notes.png", "mimeType": "image/png", "buffer": b"no photo"}

@@ -13,8 +13,9 @@ from askwise.core.features import FeatureSpace
 
 # Numbers are cut into so many bins at quantiles.
 BINS = 8
-# With so many rows for each column, every column is learnt from at full speed.
-ROWS_PER_COLUMN = 200
+# With so many rows for each column, columns are learnt from at full speed: those that may tell nothing, and those that
+# tell little.
+ROWS_PER_CHANCE, ROWS_PER_COLUMN = 100, 200
 # With so many rows, a category is learnt from at full speed.
 ROWS_PER_CATEGORY = 50
 
@@ -60,14 +61,13 @@ class Screening:
     def gain_of_columns(self) -> Array:
         """Factors (columns,) at which networks learn: all 1 with many rows; else the less a column explains, the less.
 
-        A network learns from many columns that tell nothing what is not there. The sum of squares of such columns'
-        factors is what the rows can bear.
+        A network learns from many columns that tell nothing what is not there. What a column adds to the variance of
+        predictions goes with the square of its factor.
         """
-        least = min(1.0, (self.n_rows / (ROWS_PER_COLUMN * len(self.share))) ** 0.5)
-        most = self.share.max(initial=0.0)
-        relative = (self.share / most) ** 0.5 if most > 0 else np.zeros_like(self.share)
-        gain: Array = np.maximum(least, relative)
-        return gain
+        per_column = self.n_rows / len(self.share)
+        relative = (self.share / max(self.share.max(), np.finfo(float).tiny)) ** 0.5
+        telling = np.maximum(relative, min(1.0, (per_column / ROWS_PER_COLUMN) ** 0.5))
+        return np.where(self.share > 0, telling, min(1.0, per_column / ROWS_PER_CHANCE))
 
     def share_of_groups(self, space: FeatureSpace) -> Array:
         """The largest share of a column of each group, (groups,)."""

@@ -38,6 +38,7 @@ ENCODINGS = ("auto", "raw")
 class TableMethod(NeuralMethod):
     """A method on the rows of a table, which may have holes."""
 
+    revision = 2
     # Whether its losses take answers as shares of labels.
     learns_softly: ClassVar[bool] = True
     # By default, as many rows as there are suit; before any are seen, few.
