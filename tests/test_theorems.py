@@ -34,6 +34,8 @@ from joint_tables import (
 )
 
 COLUMNS = ("x0", "x1", "x2", "x3")
+# The theorems are about the method as the paper has it.
+PAPER = {"encoding": "raw", "screening": False, "soft_answers": False, "base_rates": False, "lookahead": 0}
 
 
 @cache
@@ -48,6 +50,7 @@ def learnt(name, n_rows):
     method = DimeRegressor if name == "gaussian" else DimeClassifier
     estimator = method(
         **known(name).settings,
+        **PAPER,
         hidden=32,
         dropout=0.0,
         learning_rate=5e-3,

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 
-from askwise import DimeClassifier
+from askwise import METHODS, DimeClassifier
 from askwise.core.features import FeatureSpace
 from askwise.methods.screening import Columns, Screening, columns_of, gain_of_inputs
 
@@ -68,6 +69,27 @@ def test_a_trained_model_holds_no_factors(iris):
     encodings = [part for part in model.model_.policy.modules() if hasattr(part, "gain")]
     assert encodings
     assert all(part.gain is None for part in encodings)
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name.endswith("-classifier")])
+def test_ending_the_training_changes_no_prediction(name, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 8))
+    y = (X[:, 0] > 0).astype(int)
+    method = METHODS[name]
+    kept, after = {}, method.after_training
+
+    def watched(self, policy):
+        policy.eval()
+        x, mask = (torch.from_numpy(part) for part in (X.astype(np.float32), rng.random(X.shape) < 0.5))
+        with torch.no_grad():
+            kept["before"] = policy(x, mask, scores=False).outputs
+            after(self, policy)
+            kept["after"] = policy(x, mask, scores=False).outputs
+
+    monkeypatch.setattr(method, "after_training", watched)
+    method(hidden=8, epochs=1, random_state=0).fit(X, y)
+    assert torch.allclose(kept["before"], kept["after"], atol=1e-5)
 
 
 def test_more_answers_do_not_hurt_in_a_wide_table():

@@ -71,6 +71,15 @@ def test_answers_stay_where_folds_can_not_be_made_or_rows_are_many(case, monkeyp
     assert teacher.soft_answers(TWO, columns, columns.values, y, seed=0) is None
 
 
+def test_a_column_with_next_to_no_values_and_a_rare_label_are_no_trouble():
+    columns, _, y = table(500)
+    values = np.column_stack([columns.values, np.where(np.arange(500) == 3, 1.0, np.nan), np.full(500, np.nan)])
+    y[:2] = 2
+    given = Columns(values, np.r_[columns.is_category, False, False])
+    soft = teacher.soft_answers(Classification((0, 1, 2)), given, columns.values, y, seed=0)
+    assert soft.sum(1) == pytest.approx(1)
+
+
 def test_the_same_seed_gives_the_same_soft_answers():
     columns, _, y = table()
     one, other = (teacher.soft_answers(TWO, columns, columns.values, y, seed=3) for _ in range(2))

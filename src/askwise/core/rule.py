@@ -135,8 +135,8 @@ class NumberRule(Rule):
             raise AskwiseError(f"{self.what} takes a number of at least 0, was given {shortened(value)}")
 
     def __str__(self) -> str:
-        further = [(name, getattr(self, name)) for name, default in self.further_settings().items()]
-        told = [(name, value) for name, value in further if value != self.further_settings()[name]]
+        further = self.further_settings().items()
+        told = [(name, value) for name, default in further if (value := getattr(self, name)) != default]
         return ",".join(f"{name}={_exact(value)}" for name, value in [(self.name, self.number), *told])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from torch import Tensor
 
 from askwise.core.arrays import Array
 from askwise.core.rows import Rows, evenly
@@ -23,7 +24,7 @@ from askwise.model.session_model import Costs
 FINE_POINTS = 2000
 
 # Rows on which rules are chosen, and those of the curve that a model keeps.
-CHOSEN_ON_ROWS = 2000
+CHOSEN_ON_ROWS, CHOSEN_ON_STEPS = 2000, 400_000
 KEPT_ROWS = 1000
 
 
@@ -34,7 +35,7 @@ def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: in
     """
     prices = model.costs(costs)
     trace, truth = model.trace(rows, [None], prices), coded(model.task, y)
-    some = evenly(len(rows), CHOSEN_ON_ROWS)
+    some = _some(model, rows)
     walks = _walks(model, rows.take(some), prices)
     return _frontier(model, trace.take(some), truth[some.numpy()], prices, walks, _spending(trace), points)
 
@@ -43,7 +44,7 @@ def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd
     """Have a model keep the frontier and the curve of these rows, and what it spends at many penalties."""
     prices = model.costs(costs)
     trace, truth = model.trace(rows, [None], prices), coded(model.task, y)
-    some = evenly(len(rows), CHOSEN_ON_ROWS)
+    some = _some(model, rows)
     walks, spending = _walks(model, rows.take(some), prices), _spending(trace)
     chosen = _frontier(model, trace.take(some), truth[some.numpy()], prices, walks, spending)
     model.frontiers[prices] = chosen
@@ -101,7 +102,13 @@ def _frontier(
         return table.assign(budget=table["average_cost"])
     paid = spending["mean_cost"].to_numpy()
     place = np.searchsorted(paid, table["mean_cost"].to_numpy() * (1 + 1e-9), side="right") - 1
-    return table.assign(penalty=spending["penalty"].to_numpy()[place])
+    penalty = spending["penalty"].to_numpy()[np.maximum(place, 0)]
+    return table.assign(penalty=np.where(place < 0, np.inf, penalty))
+
+
+def _some(model: Model, rows: Rows) -> Tensor:
+    """Rows to choose rules on: fewer the more questions there are."""
+    return evenly(len(rows), max(100, min(CHOSEN_ON_ROWS, CHOSEN_ON_STEPS // model.schema.space.n_groups)))
 
 
 def _chosen(chooser: Chooser, prices: tuple[float, ...], points: int) -> Iterator[tuple[float, Rule, Outcome]]:

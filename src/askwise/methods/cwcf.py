@@ -137,7 +137,6 @@ class CwcfClassifier(ClassifierMethod, QMethod):
     """
 
     registry_name = "cwcf-classifier"
-    learns_softly = False
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         trunk = MlpTrunk(InputEncoding(space), self.width, self.layers, self.dropout or 0.0)

@@ -18,6 +18,7 @@ from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.imagining import ImaginingMethod
 from askwise.methods.table import TableMethod
+from askwise.methods.training_table import TrainingTable
 from askwise.networks.mlp import Mlp
 from askwise.networks.pair import Networks
 from askwise.networks.pair_policy import PairPolicy
@@ -197,6 +198,10 @@ class Eddi(TableMethod, ImaginingMethod):
     def _n_parts(self, inputs: pd.DataFrame) -> int:
         del inputs
         return 1
+
+    def start_from(self, policy: PairPolicy, table: TrainingTable) -> None:
+        # Its first layer reads imagined answers as they are, without factors.
+        del policy, table
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         model = PartialVae(space, self.width, self.latent, self.layers, self.dropout or 0.0)

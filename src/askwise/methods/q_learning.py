@@ -25,6 +25,9 @@ Q_UPDATES = 1700
 class QMethod(TableMethod, BudgetedMethod):
     """A method whose scores are learnt by Q-learning, for one budget or for all."""
 
+    # Memories of episodes hold the answers of the table.
+    learns_softly = False
+
     pretrain_epochs: int | None = None
 
     def check_settings(self) -> None:

@@ -19,6 +19,7 @@ from askwise.data.tables.schema import Schema
 from askwise.methods.base import with_settings
 from askwise.methods.checks import check_whole, check_whole_or_named, check_whole_or_none
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
+from askwise.methods.teacher import MOST_ROWS
 from askwise.methods.training_table import TrainingTable
 from askwise.model.model import Model
 from askwise.networks.dropout import set_dropout
@@ -137,10 +138,13 @@ class TableMethod(NeuralMethod):
 
     def look_at_rows(self, policy: PairPolicy, training: Training) -> None:
         """Find out what columns tell by themselves, and less noisy answers to learn from, if the settings say so."""
+        softly = self.soft_answers and self.learns_softly and len(training.train) <= MOST_ROWS
+        if not (self.screening or softly):
+            return
         table = TrainingTable(policy.space, policy.task, training.train.in_memory())
         if self.screening:
             self.start_from(policy, table)
-        if self.soft_answers and self.learns_softly:
+        if softly and table.rows.soft_y is None:
             training.train = table.with_soft_answers(training.seed)
 
     def start_from(self, policy: PairPolicy, table: TrainingTable) -> None:

@@ -26,8 +26,10 @@ FULL_WEIGHT_ROWS, MOST_ROWS = 5_000, 25_000
 NOISY = 0.25
 # Boosting learns from so many columns at most: those that tell most by themselves.
 MOST_COLUMNS = 100
-# With fewer rows, boosting finds nothing that a line does not.
-FEWEST_BOOSTED = 400
+# With fewer rows, boosting finds nothing that a line does not; with more labels it takes too long.
+FEWEST_BOOSTED, MOST_BOOSTED_LABELS = 400, 20
+# Of a larger table of inputs, a linear model would take too long.
+MOST_NUMBERS = 50_000_000
 # Categories that boosting takes as they are.
 MOST_BOOSTED_CATEGORIES = 50
 
@@ -45,12 +47,11 @@ def soft_answers(task: Task, columns: Columns, inputs: Array, answers: Array, se
     """
     n = len(answers)
     weight = MOST_WEIGHT * min(1.0, FULL_WEIGHT_ROWS / n)
-    folds = min(FOLDS, _fewest(task, answers))
-    if n > MOST_ROWS or folds < 2:
+    if n > MOST_ROWS or inputs.size > MOST_NUMBERS or not _can_fold(task, answers):
         return None
     shares = one_hot(task, answers)
     teacher = ClassTeacher(task.n_outputs) if isinstance(task, Classification) else NumberTeacher()
-    guesses = _out_of_fold(teacher, columns, inputs, answers, shares, folds, seed)
+    guesses = _out_of_fold(teacher, columns, inputs, answers, shares, seed)
     predicted, unexplained = teacher.blend(guesses, answers)
     weight *= min(1.0, unexplained / NOISY)
     return (1 - weight) * shares + weight * predicted
@@ -61,9 +62,11 @@ def one_hot(task: Task, answers: Array) -> Array:
     return np.eye(task.n_outputs)[answers] if isinstance(task, Classification) else answers[:, None].astype(np.float64)
 
 
-def _fewest(task: Task, answers: Array) -> int:
-    """How many rows the rarest label has; of numbers, how many rows there are."""
-    return int(np.bincount(answers).min()) if isinstance(task, Classification) else len(answers)
+def _can_fold(task: Task, answers: Array) -> bool:
+    """Whether every fold has two labels to learn from, or numbers that differ."""
+    if not isinstance(task, Classification):
+        return len(answers) >= FOLDS and bool(np.var(answers) > 0)
+    return bool(np.sort(np.bincount(answers, minlength=2))[-2] >= FOLDS)
 
 
 class ClassTeacher:
@@ -84,7 +87,9 @@ class ClassTeacher:
         return LogisticRegression(C=0.05, max_iter=200)
 
     def predict(self, model: Any, X: Array) -> Array:
-        proba: Array = model.predict_proba(X)
+        # A rare label may be absent from what a fold learnt from.
+        proba = np.zeros((len(X), self.n_labels))
+        proba[:, model.classes_] = model.predict_proba(X)
         return np.log(np.clip(proba, 1e-3, 1))
 
     def blend(self, guesses: Array, answers: Array) -> tuple[Array, float]:
@@ -102,7 +107,7 @@ class ClassTeacher:
 
         found = min((scale * np.array([part, 1 - part]) for part in PARTS for scale in SCALES), key=loss)
         frequency = np.bincount(answers, minlength=self.n_labels) / len(answers)
-        entropy = -(frequency * np.log(frequency)).sum()
+        entropy = -(frequency * np.log(np.maximum(frequency, 1e-9))).sum()
         return np.exp(log_proba(found)), loss(found) / float(entropy)
 
 
@@ -145,7 +150,6 @@ def _out_of_fold(
     inputs: Array,
     answers: Array,
     shares: Array,
-    folds: int,
     seed: int,
 ) -> Array:
     """Guesses of boosting and of a linear model, (2, rows, outputs), each row by models that have not seen it."""
@@ -153,10 +157,10 @@ def _out_of_fold(
     with warnings.catch_warnings():
         # A linear model that has not converged is a guess all the same.
         warnings.simplefilter("ignore")
-        for train, rest in teacher.splitter(folds, shuffle=True, random_state=seed).split(columns.values, answers):
+        for train, rest in teacher.splitter(FOLDS, shuffle=True, random_state=seed).split(columns.values, answers):
             linear = teacher.linear().fit(inputs[train], answers[train])
             found[:, rest] = teacher.predict(linear, inputs[rest])
-            if len(answers) >= FEWEST_BOOSTED:
+            if len(answers) >= FEWEST_BOOSTED and shares.shape[1] <= MOST_BOOSTED_LABELS:
                 kept = _kept(columns, train, shares[train])
                 learnt, asked, categories = _for_boosting(kept, train, rest, answers[train], teacher.target_type)
                 boosting = teacher.boosting(categories, seed).fit(learnt, answers[train])
@@ -177,6 +181,9 @@ def _for_boosting(
     columns: Columns, train: Array, rest: Array, answers: Array, target_type: str
 ) -> tuple[Array, Array, Array]:
     """Rows to learn from, rows to predict, and which columns are categories; many categories become numbers."""
+    # Boosting can't take a column of which nothing is there to learn from.
+    there = ~np.isnan(columns.values[train]).all(0)
+    columns = Columns(columns.values[:, there], columns.is_category[there])
     values = columns.values
     n_categories = np.array([len(np.unique(v[~np.isnan(v)])) for v in values.T])
     many = columns.is_category & (n_categories > MOST_BOOSTED_CATEGORIES)

@@ -12,7 +12,7 @@ from askwise.core.arrays import Array
 from askwise.core.features import FeatureSpace
 from askwise.core.rows import Rows, evenly
 from askwise.core.tasks import Task
-from askwise.methods.screening import Columns, Screening, columns_of, gain_of_inputs
+from askwise.methods.screening import Screening, columns_of, gain_of_inputs
 from askwise.methods.teacher import as_target, one_hot, soft_answers
 
 # More rows would not change what a column tells by itself.
@@ -34,16 +34,11 @@ class TrainingTable:
         return tuple(part.cpu().numpy() for part in (self.rows.x, self.rows.present, self.rows.y))  # type: ignore[return-value]
 
     @cached_property
-    def columns(self) -> Columns:
-        x, present, _ = self._parts
-        return columns_of(self.space, x, present)
-
-    @cached_property
     def screening(self) -> Screening:
         """What each column tells by itself."""
         some = evenly(len(self.rows), MOST_SCREENED).numpy()
-        answers = one_hot(self.task, self._parts[2][some])
-        found = Screening.of(Columns(self.columns.values[some], self.columns.is_category), answers)
+        x, present, answers = (part[some] for part in self._parts)
+        found = Screening.of(columns_of(self.space, x, present), one_hot(self.task, answers))
         return replace(found, n_rows=len(self.rows))
 
     def gain(self) -> torch.Tensor:
@@ -54,8 +49,9 @@ class TrainingTable:
     def with_soft_answers(self, seed: int) -> Rows:
         """The rows with less noisy answers to learn from, if there are any."""
         x, present, answers = self._parts
-        inputs = np.concatenate([x, present], axis=1)
-        found = soft_answers(self.task, self.columns, inputs, answers, seed % 2**31)
+        # That a value is there tells something only if it is not always.
+        inputs = np.concatenate([x, present[:, ~present.all(0)]], axis=1)
+        found = soft_answers(self.task, columns_of(self.space, x, present), inputs, answers, seed % 2**31)
         if found is None:
             return self.rows
         return replace(self.rows, soft_y=as_target(self.task, found).to(self.rows.x.device))
