@@ -58,10 +58,11 @@ class MlpTrunk(Declaring, nn.Module):
             return None
         return [part for part in parts[::3] if isinstance(part, nn.Linear)]
 
-    def onward(self, first: Tensor) -> Tensor:
-        """The representation from the outputs of the first layer."""
+    def onward(self, first: Tensor, dropout: bool = True) -> Tensor:
+        """The representation from the outputs of the first layer; dropout=False leaves dropout out in training too."""
         for part in islice(self.layers, 1, None):
-            first = part(first)
+            if dropout or not isinstance(part, Dropout):
+                first = part(first)
         return first
 
     def inputs(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -107,9 +108,9 @@ class Mlp(Declaring, nn.Module):
         """The layers as numpy runs them."""
         return perceptron(self.trunk, self.head)
 
-    def onward(self, first: Tensor) -> Tensor:
+    def onward(self, first: Tensor, dropout: bool = True) -> Tensor:
         """The outputs from the outputs of the first layer."""
-        out: Tensor = self.head(self.trunk.onward(first))
+        out: Tensor = self.head(self.trunk.onward(first, dropout))
         return out
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:

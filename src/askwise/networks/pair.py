@@ -85,7 +85,7 @@ class Networks(Declaring, nn.Module):
         raise NotImplementedError
 
     def outputs_of_nothing(self) -> Tensor:
-        """The outputs if nothing is known, (1, n_outputs), for networks that are incremental."""
+        """The outputs if nothing is known, (1, n_outputs), without dropout, for networks that are incremental."""
         raise NotImplementedError
 
     def onward(self, first: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
@@ -144,7 +144,7 @@ class SeparateNetworks(Networks):
     def outputs_of_nothing(self) -> Tensor:
         # Of the predictor alone: where only it is trained, the other network has no gradient at all.
         predictor = self._both[0]
-        return predictor.onward(predictor.first.bias[None])
+        return predictor.onward(predictor.first.bias[None], dropout=False)
 
     def raw_scores(self, x: Tensor, mask: Tensor) -> Tensor:
         raw: Tensor = self.value(x, mask)
@@ -204,7 +204,8 @@ class SharedNetworks(TwoHeads):
         return self._heads(self._mlp_trunk.onward(first), scores)
 
     def outputs_of_nothing(self) -> Tensor:
-        return self.onward(self._mlp_trunk.first.bias[None], scores=False)[0]
+        trunk = self._mlp_trunk
+        return self._heads(trunk.onward(trunk.first.bias[None], dropout=False), scores=False)[0]
 
     def forward(self, x: Tensor, mask: Tensor, scores: bool = True) -> tuple[Tensor, Tensor | None]:
         return self._heads(self.trunk(x, mask), scores)

@@ -16,7 +16,7 @@ from askwise.core.policy import Policy, Tracker
 from askwise.core.ranking import Ranking, ranking_of
 from askwise.core.rows import Rows
 from askwise.core.tasks import Task
-from askwise.core.tensors import at_least_float32, evaluating
+from askwise.core.tensors import at_least_float32
 from askwise.networks.incremental import Contributions, ContributionTracker, FirstLayerTracker, GroupInputs
 from askwise.networks.numpy_form import names_of_layers, row_networks
 from askwise.networks.one_row import MlpRow, Units
@@ -148,8 +148,7 @@ class PairPolicy(Policy):
         """Outputs as they differ from those of nothing known."""
         if self.base_rate is None:
             return outputs
-        with evaluating(self):
-            return outputs - at_least_float32(self.networks.outputs_of_nothing())
+        return outputs - at_least_float32(self.networks.outputs_of_nothing())
 
     def _belief(self, outputs: Tensor, raw: Tensor | None) -> Belief:
         outputs = self._from_base(at_least_float32(outputs))

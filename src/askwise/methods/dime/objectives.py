@@ -22,7 +22,8 @@ class ValueWarmUp(RandomDraws):
     learnt on the policy's own path alone would still be near their start.
     """
 
-    validation_draws = 8
+    # Nothing is decided by it: the stage ends with its last weights.
+    validation_draws = 1
 
     policy: DimePolicy
 
