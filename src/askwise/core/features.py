@@ -53,6 +53,11 @@ class FeatureSpace:
         return sum(map(len, self.part_positions.values()))
 
     @cached_property
+    def column_of_part(self) -> tuple[int, ...]:
+        """The column of each part, in the order of a network's inputs."""
+        return tuple(self.column_of_entry[entry] for entry, places in self.part_positions.items() for _ in places)
+
+    @cached_property
     def part_positions(self) -> dict[int, range]:
         """Where the parts of each entry that has some lie among a network's inputs: after entries and mask."""
         start, found = self.n_entries + self.n_columns, {}

@@ -80,8 +80,7 @@ def gain_of_inputs(space: FeatureSpace, screening: Screening, rows_of_entry: Arr
     column = np.array(space.column_of_entry)
     is_category = np.bincount(column, minlength=space.n_columns)[column] > 1
     rare = np.where(is_category, np.minimum(1.0, rows_of_entry / ROWS_PER_CATEGORY) ** 0.5, 1.0)
-    parts = [column[entry] for entry, places in space.part_positions.items() for _ in places]
-    return np.concatenate([gain[column] * rare, gain, gain[np.array(parts, dtype=np.int64)]])
+    return np.concatenate([gain[column] * rare, gain, gain[np.array(space.column_of_part, dtype=np.int64)]])
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,7 @@ class OrderPolicy(PairPolicy):
     def forget(self) -> None:
         """Make the predictor blind to all groups but those that are taken."""
         lost = torch.cat([~self.taken, self.taken.new_zeros(1)])[self.group_of_column]
-        parts = [self.space.column_of_entry[i] for i, places in self.space.part_positions.items() for _ in places]
-        inputs = torch.cat([lost[self.column_of_entry], lost, lost[parts]])
+        inputs = torch.cat([lost[self.column_of_entry], lost, lost[list(self.space.column_of_part)]])
         for layer in self.first_layers:
             layer.weight.data[:, inputs] = 0
 
