@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from askwise import DimeClassifier, DimeRegressor
-from askwise.core.belief import Belief
 from askwise.core.capabilities import Capabilities
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
@@ -21,7 +20,7 @@ from askwise.core.tensors import evaluating
 from askwise.core.walk import walk
 from askwise.methods.dime.base import Dime
 from askwise.methods.dime.objectives import JointObjective, ValueWarmUp
-from askwise.methods.dime.policy import DimePolicy
+from askwise.methods.dime.policy import DimePolicy, EpisodeBelief
 from askwise.networks.dropout import set_dropout
 from askwise.training.episode import Episode
 from askwise.training.loop import Training
@@ -77,12 +76,12 @@ class VariedPolicy(DimePolicy):
     factor = 1.0
     # Targets are made of the outputs with dropout, not of those as used.
     is_noisy = False
-    outputs_eval: Tensor
+    targets_from: Tensor
 
-    def forward_episode(self, rows: Rows, episode: Episode) -> tuple[Belief, Tensor]:
-        belief, outputs_eval = super().forward_episode(rows, episode)
-        self.outputs_eval = belief.outputs.detach() if self.is_noisy else outputs_eval
-        return belief, self.outputs_eval
+    def forward_episode(self, rows: Rows, episode: Episode) -> EpisodeBelief:
+        found = super().forward_episode(rows, episode)
+        self.targets_from = found.belief.outputs.detach() if self.is_noisy else found.outputs_eval
+        return found._replace(outputs_eval=self.targets_from)
 
     def _scale(self, raw: Tensor, outputs: Tensor) -> Tensor:
         scores = super()._scale(raw, outputs) * self.factor
@@ -119,7 +118,7 @@ class VariedJoint(JointObjective):
 
     def gains(self, losses: Tensor, episode: Episode) -> Tensor:
         fall = super().gains(losses, episode)
-        return targets(self.variant.targets, self.task, fall, self.policy.outputs_eval, episode)
+        return targets(self.variant.targets, self.task, fall, self.policy.targets_from, episode)
 
     def validate(self, rows: Rows) -> Tensor:
         loss = super().validate(rows)

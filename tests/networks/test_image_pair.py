@@ -293,7 +293,7 @@ def test_a_sketch_that_was_looked_at_before_changes_no_belief(how):
         here = here[::2]
         tracker.keep(torch.arange(len(here)) * 2)
     episode = Episode.random_step(rows.available)
-    found, _ = policy.forward_episode(rows, episode)
+    found, *_ = policy.forward_episode(rows, episode)
     masks = policy.mask(episode.known, present).flatten(0, 1)
     assert torch.allclose(found.outputs, policy(x.repeat(2, 1), masks).outputs, atol=1e-6)
 

@@ -206,7 +206,7 @@ def test_modules_of_ones_own_are_run_as_they_are(kinds):
     assert_same(tracker.belief(nothing), policy(rows.x, policy.mask(nothing, rows.present)), 1e-7)
     # What is learnt from is what is used, too.
     episode = Episode.of_steps(walk(policy, rows, Prices.tensor(space.costs), 2))
-    belief, _ = policy.forward_episode(rows, episode)
+    belief, *_ = policy.forward_episode(rows, episode)
     used = torch.cat([tracker.belief(known).outputs for known in episode.known])
     assert torch.equal(episode.known[0], nothing)
     assert_same((belief.outputs,), (used,), 1e-7)

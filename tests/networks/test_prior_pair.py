@@ -72,7 +72,7 @@ def test_free_columns_looked_at_once_for_all_states_of_a_row_give_what_they_give
     rows = Rows(X, present, SPACE.available(present))
     episode = Episode.of_steps(walk(policy, rows, Prices.tensor(SPACE.costs), 2, epsilon=torch.tensor(1.0)))
     assert episode.known.sum(2).tolist() == [[0] * 6, [1] * 6, [2] * 6]
-    belief, outputs_eval = policy.forward_episode(rows, episode)
+    belief, outputs_eval, _ = policy.forward_episode(rows, episode)
     plain = policy(X.repeat(3, 1), policy.mask(episode.known, present).flatten(0, 1))
     assert torch.allclose(belief.outputs, plain.outputs, atol=1e-6)
     assert torch.allclose(outputs_eval, plain.outputs, atol=1e-6)

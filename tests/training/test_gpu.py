@@ -35,7 +35,7 @@ SPACE = FeatureSpace(tuple(map(str, range(12))), (1.0,) * 12, (*range(12), -1), 
 TASK = Classification((0, 1, 2))
 OBJECTIVES = {
     "predictor": MaskedPrediction,
-    "value": ValueWarmUp,
+    "value": lambda policy, task: ValueWarmUp(policy, task, prices()),
     # Four updates for each walk.
     "joint": lambda policy, task: JointObjective(policy, task, prices(), 5, 0.3, BATCH_SIZE // 4),
 }

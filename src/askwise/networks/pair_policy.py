@@ -23,6 +23,9 @@ from askwise.networks.one_row import MlpRow, Units
 from askwise.networks.pair import Networks
 from askwise.networks.scaling import SCALINGS
 
+# For so few states of a row, what each group adds is not worth computing apart.
+FEW_STATES = 4
+
 
 class PairPolicy(Policy):
     """Predictor f(x_S) and a network v(x_S) with one score a group; `scaling` says what its raw scores mean.
@@ -94,14 +97,17 @@ class PairPolicy(Policy):
             return CountingTracker(self, rows)
         if not self.first_layers or self.group_inputs is None or not self.group_inputs.pays:
             return super().track(rows)
-        onward: Callable[[Tensor, bool], Belief] = lambda *given: self._belief(*networks.onward(*given))  # noqa: E731
         if self.group_inputs.sums_pay:
-            return ContributionTracker(self, rows, self.contributions(rows), onward)
-        return FirstLayerTracker(self, rows, self.group_inputs, networks, onward)
+            return ContributionTracker(self, rows, self.contributions(rows), self.belief_of)
+        return FirstLayerTracker(self, rows, self.group_inputs, networks, self.belief_of)
+
+    def belief_of(self, first: Tensor, scores: bool = True) -> Belief:
+        """The belief from the outputs of the first layers, for a policy that is incremental."""
+        return self._belief(*self.networks.onward(first, scores))
 
     def first_of_states(self, rows: Rows, known: Tensor) -> Tensor:
         """Outputs of the first layers in states of these rows, known (states, rows, groups): (states x rows, width)."""
-        if self.group_inputs is not None and self.group_inputs.sums_pay:
+        if self.group_inputs is not None and self.group_inputs.sums_pay and len(known) > FEW_STATES:
             return self.contributions(rows).first(known)
         mask = self.mask(known, rows.present).flatten(0, 1)
         return self.networks.first(self.hide(rows.x.repeat(len(known), 1), mask), mask)

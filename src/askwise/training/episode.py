@@ -126,9 +126,9 @@ class Episode:
         """How much lower the loss is after each step, (steps, batch), from losses of states (states, batch)."""
         return self.before(losses) - self.after(losses)
 
-    def ends(self) -> Tensor:
-        """What the last state of each walk knows, (walks, batch, groups)."""
-        return torch.stack([part[-1] for part in torch.split(self.known, list(self.lengths))])
+    def ends(self, values: Tensor) -> Tensor:
+        """Of values of states (states, ...), those of the last state of each walk: (walks, ...)."""
+        return torch.stack([part[-1] for part in torch.split(values, list(self.lengths))])
 
     def returns_ahead(self, gains: Tensor, now: Tensor, later: Tensor, ends: Tensor) -> Tensor:
         """What follows each step, discounted, (steps, batch): gains (steps, batch) of the steps after it.

@@ -30,9 +30,9 @@ def hidden_for(n_rows: int, device: str) -> int:
     return NARROW if n_rows < ROWS_FOR_WIDE else WIDE.get(device, WIDE["cpu"])
 
 
-def longer_for(n_rows: int) -> float:
-    """How many times as long predictions are learnt before episodes, the more rows there are."""
-    return min(LONGEST, max(1.0, n_rows / ROWS_FOR_LONGER))
+def longer_for(n_rows: int, most: float = LONGEST) -> float:
+    """How many times as long a stage is, the more rows there are."""
+    return min(most, max(1.0, n_rows / ROWS_FOR_LONGER))
 
 
 def parts_for(n_rows: int, n_columns: int) -> int:

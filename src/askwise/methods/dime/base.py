@@ -30,7 +30,7 @@ class Dime(NeuralMethod):
 
     scalings: ClassVar[tuple[str, ...]]
     # Of joint training, where epochs are not given.
-    joint_updates: ClassVar[int] = 1700
+    joint_updates: ClassVar[int] = 1100
 
     scaling: str = "positive"
     pretrain_epochs: int | None = None
@@ -69,7 +69,7 @@ class Dime(NeuralMethod):
     def learn(self, policy: DimePolicy, training: Training, task: Task) -> None:
         """The stages of training."""
         pretrain = self.pretraining(training, self.pretrain_epochs)
-        joint = self.plan(training, self.joint_updates)
+        joint = self.joint_plan(training)
 
         networks = policy.networks
         # A prior that predictions do not train means nothing yet: first values learn from it.
@@ -86,6 +86,10 @@ class Dime(NeuralMethod):
 
     def before_joint(self, policy: DimePolicy, objective: JointObjective, training: Training) -> None:
         """Called once before episodes are learnt from."""
+
+    def joint_plan(self, training: Training) -> Plan:
+        """How long and how fast episodes are learnt from."""
+        return self.plan(training, self.joint_updates)
 
     def joint(self, policy: DimePolicy, training: Training, task: Task, plan: Plan) -> JointObjective:
         """Algorithm 1, for a stage of this plan."""

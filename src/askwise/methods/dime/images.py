@@ -73,7 +73,7 @@ class ImageDime(ImageMethod, Dime):
         with zeroed_outputs(networks.prior_network):
             super().learn(policy, training, task)
         # On a policy that no longer changes: the same questions, and predictions that know the prior.
-        plan = self.plan(training, self.joint_updates)
+        plan = self.joint_plan(training)
         with frozen([networks.trunk.backbone, networks.value_head]):
             training.stage("prior", self.joint(policy, training, task, plan), self.walked(plan, training))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
+from askwise.core.belief import Belief
 from askwise.core.prices import Prices
 from askwise.core.ranking import LookAhead
 from askwise.core.rows import Rows, repeat_rows
@@ -35,21 +37,28 @@ class ValueWarmUp(RandomDraws):
     def errors(self, rows: Rows) -> tuple[Tensor, Tensor]:
         """Squared error of the value of a random step of each row, in units of the loss."""
         step = Episode.random_step(rows.available)
-        known, known_next = step.known
-        mask = self.policy.mask(known, rows.present)
-        gain = self._losses(rows, mask) - self._losses(rows, self.policy.mask(known_next, rows.present))
-        belief = self.policy(rows.x, mask)
+        known_next = step.known[1]
+        belief, losses, first = self._states(rows, step)
         assert belief.scores is not None
         score = belief.scores.gather(1, step.choice.T)[:, 0]
-        error = ((score - gain) / self.task.unit) ** 2
+        error = ((score - step.gains(losses)[0]) / self.task.unit) ** 2
         if belief.ahead is not None:
+            assert first is not None
             ahead = belief.ahead.gather(1, step.choice.T)[:, 0]
-            returns = self.policy.best_returns(rows, known_next[None], self.prices)[0]
+            first_next = first[len(rows) :]
+            returns = self.policy.best_returns(first_next, known_next[None], rows.available, self.prices)[0]
             error = error + ((ahead - returns) / self.task.unit) ** 2
         return error * step.taken[0], known_next
 
-    def _losses(self, rows: Rows, mask: Tensor) -> Tensor:
-        return eval_losses(self.policy, self.task, rows.x, mask, rows.target)
+    def _states(self, rows: Rows, step: Episode) -> tuple[Belief, Tensor, Tensor | None]:
+        """The belief before the step, the losses as used before and after it, and the first layers' outputs of both."""
+        if not self.policy.first_layers:
+            masks = self.policy.mask(step.known, rows.present)
+            each = [eval_losses(self.policy, self.task, rows.x, mask, rows.target) for mask in masks]
+            return self.policy(rows.x, masks[0]), torch.stack(each), None
+        first = self.policy.first_of_states(rows, step.known)
+        losses = self.task.loss(self.policy.outputs_eval(first), repeat_rows(rows.target, 2)).view(2, -1)
+        return self.policy.belief_of(first[: len(rows)]), losses, first
 
 
 class JointObjective(EpisodeObjective[Episode]):
@@ -91,7 +100,7 @@ class JointObjective(EpisodeObjective[Episode]):
         episode = experience
         shape = episode.known.shape[:2]
         y = repeat_rows(rows.target, episode.n_states)
-        belief, outputs_eval = self.policy.forward_episode(rows, episode)
+        belief, outputs_eval, first = self.policy.forward_episode(rows, episode)
         state_weight = self.weights(rows, episode.known, weight)
 
         predictor = self.task.training_loss(belief.outputs, y).view(shape) / self.task.unit
@@ -102,18 +111,19 @@ class JointObjective(EpisodeObjective[Episode]):
         error = (episode.before(belief.scores.view(shape)) - gain) / self.task.unit
         step_weight = episode.taken * episode.after(state_weight.expand(shape))
         loss = predictor_loss + weighted_mean(error**2, step_weight)
-        if belief.ahead is None:
+        if belief.ahead is None or first is None:
             return loss
-        error = (episode.before(belief.ahead.view(shape)) - self._ahead(rows, episode, gain)) / self.task.unit
+        ahead = self._ahead(rows, episode, gain, episode.ends(first.view(*shape, -1)))
+        error = (episode.before(belief.ahead.view(shape)) - ahead) / self.task.unit
         return loss + weighted_mean(error**2, step_weight)
 
-    def _ahead(self, rows: Rows, episode: Episode, gains: Tensor) -> Tensor:
-        """What follows each step of the episode, discounted, (steps, batch)."""
+    def _ahead(self, rows: Rows, episode: Episode, gains: Tensor, first: Tensor) -> Tensor:
+        """What follows each step of the episode, discounted, (steps, batch); first: of the last state of each walk."""
         ranking = self.policy.ranking
         assert isinstance(ranking, LookAhead)
         known = episode.before(episode.known).flatten(0, 1)
         price = self.prices.of_choice(known, episode.choice.flatten()).expand(len(known)).view(episode.choice.shape)
-        ends = self.policy.best_returns(rows, episode.ends(), self.prices)
+        ends = self.policy.best_returns(first.flatten(0, 1), episode.ends(episode.known), rows.available, self.prices)
         return episode.returns_ahead(gains, *ranking.factors(price), ends)
 
     def gains(self, losses: Tensor, episode: Episode) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,21 +19,30 @@ from askwise.training.episode import Episode
 from askwise.training.update import without_gradients
 
 
+class EpisodeBelief(NamedTuple):
+    """What a policy believes in every state of an episode.
+
+    belief: outputs (states x batch, n_outputs), and scores for one group per state, the one that is asked from it,
+    (states x batch, 1). outputs_eval: outputs as they will be used, without dropout and without gradients. first: the
+    outputs of the first layers, if the policy is incremental.
+    """
+
+    belief: Belief
+    outputs_eval: Tensor
+    first: Tensor | None
+
+
 class DimePolicy(PairPolicy):
     """Predictor f(x_S) and value network v(x_S), one score a group in the units of the loss."""
 
-    def forward_episode(self, rows: Rows, episode: Episode) -> tuple[Belief, Tensor]:
-        """The belief of every state of an episode, and its outputs as they will be used.
-
-        Outputs are (states x batch, n_outputs). Scores are returned for one group per state, the one that is asked
-        from it, shape (states x batch, 1). The outputs as used are computed without dropout and without gradients.
-        """
+    def forward_episode(self, rows: Rows, episode: Episode) -> EpisodeBelief:
+        """What the policy believes in every state of an episode."""
+        first: Tensor | None = None
         if self.first_layers:
             # Dropout comes after the first layers, which do most of the work: they run once for both.
             first = self.first_of_states(rows, episode.known)
             outputs, raw = self.networks.onward(first)
-            with without_gradients(), evaluating(self):
-                outputs_eval, _ = self.networks.onward(first.detach(), scores=False)
+            outputs_eval = self.outputs_eval(first)
         else:
             mask = self.mask(episode.known, rows.present).flatten(0, 1)
             x = self.hide(rows.x.repeat(episode.n_states, 1), mask)
@@ -41,13 +51,18 @@ class DimePolicy(PairPolicy):
             if self.capabilities.noisy_training:
                 with without_gradients(), evaluating(self):
                     outputs_eval, _ = self._forward_states(x, mask, False, episode)
+            with without_gradients():
+                outputs_eval = self._belief(outputs_eval, None).outputs
         assert raw is not None
         choice = episode.choice_of_states().flatten()[:, None]
         if self.discount:
             choice = torch.cat([choice, choice + self.space.n_groups], 1)
-        with without_gradients():
-            used = self._belief(outputs_eval, None).outputs
-        return self._belief(outputs, raw.gather(1, choice)), used
+        return EpisodeBelief(self._belief(outputs, raw.gather(1, choice)), outputs_eval, first)
+
+    def outputs_eval(self, first: Tensor) -> Tensor:
+        """Outputs as they will be used, without dropout and without gradients, from the first layers' outputs."""
+        with without_gradients(), evaluating(self):
+            return self._belief(*self.networks.onward(first.detach(), scores=False)).outputs
 
     def drop_unused_scores(self) -> None:
         """Drop the estimates of what lies ahead, if groups are ranked by one question after all."""
@@ -64,15 +79,17 @@ class DimePolicy(PairPolicy):
         finally:
             self.discount = discount
 
-    def best_returns(self, rows: Rows, known: Tensor, prices: Prices) -> Tensor:
-        """What the best questions from some states on bring, (states, batch), as used and without gradients."""
+    def best_returns(self, first: Tensor, known: Tensor, available: Tensor, prices: Prices) -> Tensor:
+        """What the best questions from some states on bring, (states, batch), as used and without gradients.
+
+        first: what `first_of_states` gives for these states. known: (states, batch, groups).
+        """
         with without_gradients(), evaluating(self):
-            outputs, raw = self.networks.onward(self.first_of_states(rows, known))
-            belief = self._belief(outputs, raw)
+            belief = self._belief(*self.networks.onward(first.detach()))
             ranking = self.ranking
             assert isinstance(ranking, LookAhead)
             returns = ranking.returns(belief.scores, belief.ahead, prices.of(known.flatten(0, 1)))
-            open_ = (rows.available & ~known).flatten(0, 1)
+            open_ = (available & ~known).flatten(0, 1)
             return returns.masked_fill(~open_, 0.0).amax(1).view(known.shape[:2])
 
     def _forward_states(self, x: Tensor, mask: Tensor, scores: bool, episode: Episode) -> tuple[Tensor, Tensor | None]:

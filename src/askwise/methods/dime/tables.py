@@ -28,7 +28,11 @@ from askwise.networks.pair import Networks, SeparateNetworks, SharedNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.networks.prior_pair import PriorNetworks
 from askwise.training.loop import Training
+from askwise.training.schedule import longer_for
+from askwise.training.update import Plan
 
+# Episodes of many rows are learnt from longer, up to so many times: most is learnt before them.
+JOINT_LONGEST = 1.4
 # Shares of the entropy or variance that values start from.
 LEAST_SHARE, MOST_SHARE = 0.01, 0.5
 # The raw score of a share, by the scaling of the scores.
@@ -87,6 +91,9 @@ class TableDime(TableMethod, Dime):
     @property
     def _looks_ahead(self) -> bool:
         return self.lookahead != 0 and self.predictor is None and not self.free_network
+
+    def joint_plan(self, training: Training) -> Plan:
+        return self.plan(training, round(self.joint_updates * longer_for(len(training.train), most=JOINT_LONGEST)))
 
     def before_joint(self, policy: DimePolicy, objective: JointObjective, training: Training) -> None:
         """Settle whether to look ahead, if that is left to the data."""
