@@ -1,5 +1,7 @@
 """First layers carried on from question to question: the same beliefs as thinking everything anew."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -11,6 +13,7 @@ from askwise.core.rows import Rows
 from askwise.core.tasks import Classification, Regression
 from askwise.core.walk import walk
 from askwise.methods.dime.policy import DimePolicy
+from askwise.networks.encoding import InputEncoding
 from askwise.networks.incremental import FirstLayerTracker, GroupInputs
 from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import SeparateNetworks, SharedNetworks
@@ -40,7 +43,7 @@ SPACES = {
 
 def make_policy(space, share=False, task=CLASSES, dropout=0.0, seed=0):
     torch.manual_seed(seed)
-    n_inputs, heads = space.n_entries + space.n_columns, (task.n_outputs, space.n_groups)
+    n_inputs, heads = InputEncoding(space), (task.n_outputs, space.n_groups)
     if share:
         networks = SharedNetworks(MlpTrunk(n_inputs, 16, 2, dropout), *(nn.Linear(16, n) for n in heads))
     else:
@@ -151,7 +154,7 @@ def test_scores_are_given_only_where_they_are_asked_for(share):
 def test_each_group_reveals_its_entries_and_its_columns_of_the_mask():
     # Group 0 holds columns 1 and 3, group 1 column 0; column 2 is free. Column 1 has two entries: 0 | 1 2 | 3 | 4.
     # Twelve groups more, of a column each, so that carrying on pays.
-    inputs = GroupInputs(space_of([1, 0, -1, 0, *range(2, 14)], [1, 2, 1, 1] + [1] * 12))
+    inputs = GroupInputs(space_of([1, 0, -1, 0, *range(2, 14)], [1, 2, 1, 1] + [1] * 12)).all_groups
     found = [i[t > 0].tolist() for i, t in zip(inputs.index, inputs.there, strict=True)]
     assert found[:3] == [[1, 2, 18, 4, 20], [0, 17], [5, 21]]
     assert inputs.index.shape == (14, 5)
@@ -160,7 +163,20 @@ def test_each_group_reveals_its_entries_and_its_columns_of_the_mask():
 def test_one_group_much_larger_than_the_others_takes_no_memory():
     inputs = GroupInputs(space_of([*[0] * 40, *range(1, 400)], [1] * 439))
     assert not inputs.pays
-    assert inputs.index.numel() == inputs.there.numel() == 0
+    assert inputs.all_groups.index.numel() == inputs.all_groups.there.numel() == len(inputs.of_like_size) == 0
+
+
+def test_groups_of_very_different_sizes_are_summed_with_those_of_their_size():
+    # Columns of 1 number, of 12 parts, and of 100 categories.
+    space = replace(space_of([0, 1, 2, 2], [1, 1, 100, 1]), edges=((), tuple(map(float, range(13))), *[()] * 101))
+    inputs = GroupInputs(space)
+    assert inputs.sums_pay
+    assert [tuple(part.index.shape) for part in inputs.of_like_size] == [(1, 2), (1, 14), (1, 103)]
+    policy, rows = make_policy(space), make_rows(space)
+    known = torch.rand(6, *rows.available.shape) < 0.5
+    mask = policy.mask(known, rows.present).flatten(0, 1)
+    plain = policy.networks.first(policy.hide(rows.x.repeat(6, 1), mask), mask)
+    assert torch.allclose(policy.first_of_states(rows, known), plain, atol=1e-5)
 
 
 @pytest.mark.parametrize(

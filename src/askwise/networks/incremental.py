@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -19,38 +19,73 @@ LEAST_SAVING = 6
 MOST_PADDING = 4
 
 
-class GroupInputs(nn.Module):
-    """Which of the network's inputs, entries then columns of the mask, each group reveals.
+def inputs_of_groups(space: FeatureSpace) -> list[list[int]]:
+    """Which of a network's inputs, entries then columns of the mask then parts, each group reveals."""
+    entries: list[list[int]] = [[] for _ in range(space.n_columns)]
+    for entry, column in enumerate(space.column_of_entry):
+        entries[column].append(entry)
+    parts: list[list[int]] = [[] for _ in range(space.n_columns)]
+    for entry, positions in space.part_positions.items():
+        parts[space.column_of_entry[entry]] += positions
+    return [[i for c in columns for i in (*entries[c], space.n_entries + c, *parts[c])] for columns in space.members]
 
-    index (groups, most): their positions, padded; there (groups, most): 1, and 0 for the padding.
+
+class PaddedInputs(nn.Module):
+    """The inputs that groups reveal, padded to the largest group.
+
+    index (groups, most): their positions; there (groups, most): 1, and 0 for the padding.
     """
 
     index: Tensor
     there: Tensor
 
-    def __init__(self, space: FeatureSpace) -> None:
+    def __init__(self, inputs: Sequence[Sequence[int]]) -> None:
         super().__init__()
-        entries: list[list[int]] = [[] for _ in range(space.n_columns)]
-        for entry, column in enumerate(space.column_of_entry):
-            entries[column].append(entry)
-        parts: list[list[int]] = [[] for _ in range(space.n_columns)]
-        for entry, positions in space.part_positions.items():
-            parts[space.column_of_entry[entry]] += positions
-        inputs = [
-            [i for c in columns for i in (*entries[c], space.n_entries + c, *parts[c])] for columns in space.members
-        ]
-        most, n_inputs = max(len(group) for group in inputs), space.n_inputs
-        # All groups are padded to the largest: where one is much larger than the others, that fills memory.
-        small = most * len(inputs) <= MOST_PADDING * n_inputs
-        # Parts make a group's inputs many: then they are multiplied once for all states of a row.
-        self.sums_pay = small and space.n_parts > 0
-        self.pays = small and (self.sums_pay or most * LEAST_SAVING <= n_inputs)
-        if not self.pays:
-            inputs, most = [], 0
-        index = torch.tensor([group + [0] * (most - len(group)) for group in inputs], dtype=torch.int64)
+        most = max((len(group) for group in inputs), default=0)
+        index = torch.tensor([[*group, *[0] * (most - len(group))] for group in inputs], dtype=torch.int64)
         there = torch.tensor([[1.0] * len(group) + [0.0] * (most - len(group)) for group in inputs])
         self.register_buffer("index", index, persistent=False)
         self.register_buffer("there", there, persistent=False)
+
+    def sums(self, inputs: Tensor, weight: Tensor) -> Tensor:
+        """What each group adds, (groups, rows, width), from inputs (inputs, rows) and weight (inputs, width)."""
+        known = inputs[self.index] * self.there[..., None].to(inputs.dtype)
+        return torch.bmm(known.mT, weight[self.index])
+
+
+class GroupInputs(nn.Module):
+    """How a first layer is updated: group by group, by sums of what each group adds, or (`pays` is False) not at all.
+
+    all_groups: the inputs of every group, if they are about as many for each. of_like_size: the same groups in the
+    order of `groups`, those with about as many inputs together. place (groups,): where each group is in that order.
+    """
+
+    order: Tensor
+    place: Tensor
+
+    def __init__(self, space: FeatureSpace) -> None:
+        super().__init__()
+        inputs = inputs_of_groups(space)
+        most, n_inputs = max(len(group) for group in inputs), space.n_inputs
+        # Parts make a group's inputs many: then they are multiplied once for all states of a row.
+        self.sums_pay = space.n_parts > 0
+        # If one group is much larger than the others, padding fills memory.
+        small = most * len(inputs) <= MOST_PADDING * n_inputs
+        self.pays = self.sums_pay or (small and most * LEAST_SAVING <= n_inputs)
+        self.all_groups = PaddedInputs(inputs if self.pays and not self.sums_pay else [])
+        by_size: dict[int, list[int]] = {}
+        for group, its in enumerate(inputs):
+            by_size.setdefault(len(its).bit_length(), []).append(group)
+        order = torch.tensor([group for groups in by_size.values() for group in groups])
+        self.of_like_size = nn.ModuleList(
+            PaddedInputs([inputs[group] for group in groups]) for groups in by_size.values() if self.sums_pay
+        )
+        self.register_buffer("order", order, persistent=False)
+        self.register_buffer("place", order.argsort(), persistent=False)
+
+    def parts_of_like_size(self) -> list[PaddedInputs]:
+        """The groups in `order`, in parts of groups with about as many inputs."""
+        return [part for part in self.of_like_size if isinstance(part, PaddedInputs)]
 
 
 def _first_of_free(policy: Policy, networks: Networks, rows: Rows, bias: Tensor) -> Tensor:
@@ -86,8 +121,9 @@ class FirstLayerTracker(Tracker):
         return self.onward(self.first, scores)
 
     def reveal(self, group: Tensor, asked: Tensor) -> None:
-        index = self.group_inputs.index[group]
-        amount = self.inputs.gather(1, index) * self.group_inputs.there[group] * asked[:, None]
+        groups = self.group_inputs.all_groups
+        index = groups.index[group]
+        amount = self.inputs.gather(1, index) * groups.there[group] * asked[:, None]
         self.first = self.first + F.embedding_bag(index, self.rows_of_weight, mode="sum", per_sample_weights=amount)
 
     def keep(self, index: Tensor) -> None:
@@ -98,7 +134,7 @@ class FirstLayerTracker(Tracker):
 class Contributions:
     """What each group of each row adds to the outputs of the first layers, of_group (rows, groups, width).
 
-    base (rows, width): their outputs if no group is known.
+    Groups are in the order of `group_inputs`. base (rows, width): their outputs if no group is known.
 
     The first layers are linear in what is known: their outputs in any state are the base and a sum of contributions.
     So the inputs of a row, of which parts make many, are multiplied once for all its states.
@@ -106,14 +142,15 @@ class Contributions:
 
     def __init__(self, policy: Policy, networks: Networks, group_inputs: GroupInputs, rows: Rows) -> None:
         weight, bias = networks.first_weights()
-        inputs = networks.inputs(rows.x, rows.present)
-        index, there = group_inputs.index, group_inputs.there
-        gathered = inputs[:, index] * there.to(inputs.dtype)
-        self.of_group = torch.bmm(gathered.transpose(0, 1), weight.T[index]).transpose(0, 1)
+        inputs = networks.inputs(rows.x, rows.present).T
+        sums = [part.sums(inputs, weight.T) for part in group_inputs.parts_of_like_size()]
+        self.of_group = torch.cat(sums).transpose(0, 1)
         self.base = _first_of_free(policy, networks, rows, bias)
+        self.order, self.place = group_inputs.order, group_inputs.place
 
     def first(self, known: Tensor) -> Tensor:
         """Outputs of the first layers in states that know `known` (states, rows, groups): (states x rows, width)."""
+        known = known[..., self.order]
         sums = torch.baddbmm(self.base[:, None], known.transpose(0, 1).to(self.base.dtype), self.of_group)
         return sums.transpose(0, 1).flatten(0, 1)
 
@@ -127,6 +164,7 @@ class ContributionTracker(Tracker):
         super().__init__(policy, rows)
         self.onward = onward
         self.of_group = found.of_group.detach()
+        self.place = found.place
         self.first = found.base.detach()
         self.here = torch.arange(len(rows), device=rows.x.device)
 
@@ -135,7 +173,7 @@ class ContributionTracker(Tracker):
         return self.onward(self.first, scores)
 
     def reveal(self, group: Tensor, asked: Tensor) -> None:
-        self.first = self.first + self.of_group[self.here, group] * asked[:, None]
+        self.first = self.first + self.of_group[self.here, self.place[group]] * asked[:, None]
 
     def keep(self, index: Tensor) -> None:
         super().keep(index)
