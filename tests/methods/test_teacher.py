@@ -65,7 +65,7 @@ def test_many_categories_are_softened_by_their_means():
 def test_answers_stay_where_folds_can_not_be_made_or_rows_are_many(case, monkeypatch):
     columns, _, y = table(60)
     if case == "very many rows":
-        monkeypatch.setattr(teacher, "MOST_ROWS", 50)
+        monkeypatch.setattr(teacher, "MOST_VALUES", 50)
     else:
         y = (np.arange(60) == 7).astype(int)
     assert teacher.soft_answers(TWO, columns, columns.values, y, seed=0) is None

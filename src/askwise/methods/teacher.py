@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,20 +21,24 @@ from askwise.core.tasks import Classification, Task
 from askwise.methods.screening import Columns, Screening
 
 FOLDS = 5
-# Half of the target is the teacher's at most.
-MOST_WEIGHT = 0.5
-# Up to so many rows; with more, answers speak for themselves.
-FULL_WEIGHT_ROWS, MOST_ROWS = 5_000, 25_000
+# Half of the target is the teacher's at most; less with more rows than so many, which leave less to chance.
+MOST_WEIGHT, FULL_WEIGHT_ROWS = 0.5, 10_000
 # The share of the answer's entropy or variance left unexplained from which on answers are taken for noisy.
 NOISY = 0.25
 # Boosting learns from so many columns at most: those that tell most by themselves.
 MOST_COLUMNS = 100
 # With fewer rows, boosting finds nothing that a line does not; with more labels it takes too long.
 FEWEST_BOOSTED, MOST_BOOSTED_LABELS = 400, 20
-# Of a larger table of inputs, a linear model would take too long.
-MOST_NUMBERS = 50_000_000
+# Of larger tables, counted in values and in inputs of a network, boosting or a linear model would take too long.
+MOST_VALUES, MOST_INPUTS = 2_000_000, 10_000_000
 # Categories that boosting takes as they are.
 MOST_BOOSTED_CATEGORIES = 50
+
+# Boosting goes on to the next of these shares of its rounds while that predicts better; with enough rows its trees are
+# larger. The more trees there can be, the slower it learns.
+STOPS = (0.125, 0.25, 0.5, 1.0)
+ROWS_FOR_LARGE_TREES = 5_000
+LEARNING_RATES = {200: 0.05, 100: 0.1, 0: 0.2}
 
 # Of two models of classes: the part of the first one, and how sure both are together.
 PARTS, SCALES = np.linspace(0, 1, 11), np.linspace(0.4, 1.6, 7)
@@ -45,15 +52,13 @@ def soft_answers(task: Task, columns: Columns, inputs: Array, answers: Array, se
     count the more, the more is left unexplained, and the fewer rows there are. inputs: rows as networks see them, and
     answers (rows,) as the task encodes them.
     """
-    n = len(answers)
-    weight = MOST_WEIGHT * min(1.0, FULL_WEIGHT_ROWS / n)
-    if n > MOST_ROWS or inputs.size > MOST_NUMBERS or not _can_fold(task, answers):
+    n_values = len(answers) * min(columns.values.shape[1], MOST_COLUMNS)
+    if n_values > MOST_VALUES or inputs.size > MOST_INPUTS or not _can_fold(task, answers):
         return None
     shares = one_hot(task, answers)
     teacher = ClassTeacher(task.n_outputs) if isinstance(task, Classification) else NumberTeacher()
-    guesses = _out_of_fold(teacher, columns, inputs, answers, shares, seed)
-    predicted, unexplained = teacher.blend(guesses, answers)
-    weight *= min(1.0, unexplained / NOISY)
+    predicted, unexplained = _Folds(teacher, columns, inputs, answers, shares, seed).predict()
+    weight = MOST_WEIGHT * min(1.0, unexplained / NOISY) * min(1.0, FULL_WEIGHT_ROWS / len(answers)) ** 0.5
     return (1 - weight) * shares + weight * predicted
 
 
@@ -76,12 +81,11 @@ class ClassTeacher:
         self.n_labels = n_labels
         self.splitter = StratifiedKFold
         self.target_type = "binary" if n_labels == 2 else "multiclass"
-
-    def boosting(self, categories: Array, seed: int) -> Any:
         # A tree is grown for each label in turn.
-        rounds = max(30, 200 // self.n_labels)
-        settings = _boosting_settings(categories, seed)
-        return HistGradientBoostingClassifier(max_iter=rounds, learning_rate=10 / rounds, **settings)
+        self.rounds = max(40, 400 // (n_labels - 1))
+
+    def boosting(self, **settings: Any) -> Any:
+        return HistGradientBoostingClassifier(**settings)
 
     def linear(self) -> Any:
         return LogisticRegression(C=0.05, max_iter=200)
@@ -92,23 +96,22 @@ class ClassTeacher:
         proba[:, model.classes_] = model.predict_proba(X)
         return np.log(np.clip(proba, 1e-3, 1))
 
-    def blend(self, guesses: Array, answers: Array) -> tuple[Array, float]:
-        """Predictions (rows, labels) from guesses (models, rows, labels), and the share of entropy unexplained."""
-        here = np.arange(len(answers))
+    def loss(self, guess: Array, answers: Array) -> float:
+        return -float(_log_proba(guess)[np.arange(len(answers)), answers].mean())
 
-        def log_proba(weights: Array) -> Array:
-            logits = np.tensordot(weights, guesses, 1)
-            top = logits.max(1, keepdims=True)
-            found: Array = logits - top - np.log(np.exp(logits - top).sum(1, keepdims=True))
-            return found
-
-        def loss(weights: Array) -> float:
-            return -float(log_proba(weights)[here, answers].mean())
-
-        found = min((scale * np.array([part, 1 - part]) for part in PARTS for scale in SCALES), key=loss)
+    def blend(self, boosted: Array, linear: Array, answers: Array) -> tuple[Array, float]:
+        """Predictions (rows, labels) from two guesses (rows, labels), and the share of the entropy unexplained."""
+        blends = (scale * (part * boosted + (1 - part) * linear) for part in PARTS for scale in SCALES)
+        loss, found = min(((self.loss(blend, answers), blend) for blend in blends), key=lambda pair: pair[0])
         frequency = np.bincount(answers, minlength=self.n_labels) / len(answers)
         entropy = -(frequency * np.log(np.maximum(frequency, 1e-9))).sum()
-        return np.exp(log_proba(found)), loss(found) / float(entropy)
+        return np.exp(_log_proba(found)), loss / float(entropy)
+
+
+def _log_proba(logits: Array) -> Array:
+    top = logits.max(1, keepdims=True)
+    found: Array = logits - top - np.log(np.exp(logits - top).sum(1, keepdims=True))
+    return found
 
 
 class NumberTeacher:
@@ -116,9 +119,10 @@ class NumberTeacher:
 
     splitter = KFold
     target_type = "continuous"
+    rounds = 400
 
-    def boosting(self, categories: Array, seed: int) -> Any:
-        return HistGradientBoostingRegressor(**_boosting_settings(categories, seed))
+    def boosting(self, **settings: Any) -> Any:
+        return HistGradientBoostingRegressor(**settings)
 
     def linear(self) -> Any:
         return Ridge(20.0)
@@ -127,45 +131,82 @@ class NumberTeacher:
         found: Array = model.predict(X)[:, None]
         return found
 
-    def blend(self, guesses: Array, answers: Array) -> tuple[Array, float]:
-        """Predictions (rows, 1) from guesses (models, rows, 1), and the share of variance unexplained."""
-        weights, _ = nnls(guesses[..., 0].T, answers.astype(np.float64))
-        found = np.tensordot(weights, guesses, 1)
-        return found, float(((answers - found[:, 0]) ** 2).mean() / np.var(answers))
+    def loss(self, guess: Array, answers: Array) -> float:
+        return float(((answers - guess[:, 0]) ** 2).mean())
+
+    def blend(self, boosted: Array, linear: Array, answers: Array) -> tuple[Array, float]:
+        """Predictions (rows, 1) from two guesses (rows, 1), and the share of the variance unexplained."""
+        guesses = np.column_stack([boosted, linear])
+        weights, _ = nnls(guesses, answers.astype(np.float64))
+        found = (guesses @ weights)[:, None]
+        return found, self.loss(found, answers) / float(np.var(answers))
 
 
-def _boosting_settings(categories: Array, seed: int) -> dict[str, Any]:
-    return {
-        "max_leaf_nodes": 15,
-        "l2_regularization": 1.0,
-        "categorical_features": categories,
-        "early_stopping": False,
-        "random_state": seed,
-    }
+@dataclass
+class _Folds:
+    """Folds of the rows; each is predicted by models that have learnt from the others."""
 
+    teacher: ClassTeacher | NumberTeacher
+    columns: Columns
+    inputs: Array
+    answers: Array
+    shares: Array
+    seed: int
 
-def _out_of_fold(
-    teacher: ClassTeacher | NumberTeacher,
-    columns: Columns,
-    inputs: Array,
-    answers: Array,
-    shares: Array,
-    seed: int,
-) -> Array:
-    """Guesses of boosting and of a linear model, (2, rows, outputs), each row by models that have not seen it."""
-    found = np.zeros((2, *shares.shape))
-    with warnings.catch_warnings():
-        # A linear model that has not converged is a guess all the same.
-        warnings.simplefilter("ignore")
-        for train, rest in teacher.splitter(FOLDS, shuffle=True, random_state=seed).split(columns.values, answers):
-            linear = teacher.linear().fit(inputs[train], answers[train])
-            found[:, rest] = teacher.predict(linear, inputs[rest])
-            if len(answers) >= FEWEST_BOOSTED and shares.shape[1] <= MOST_BOOSTED_LABELS:
-                kept = _kept(columns, train, shares[train])
-                learnt, asked, categories = _for_boosting(kept, train, rest, answers[train], teacher.target_type)
-                boosting = teacher.boosting(categories, seed).fit(learnt, answers[train])
-                found[0, rest] = teacher.predict(boosting, asked)
-    return found
+    @cached_property
+    def splits(self) -> list[tuple[Array, Array]]:
+        """The rows to learn from and those to predict, of each fold."""
+        splitter = self.teacher.splitter(FOLDS, shuffle=True, random_state=self.seed)
+        return list(splitter.split(self.columns.values, self.answers))
+
+    def predict(self) -> tuple[Array, float]:
+        """Predictions (rows, outputs) of a blend of models, and the share of entropy or variance unexplained."""
+        with warnings.catch_warnings():
+            # A linear model that has not converged is a guess all the same.
+            warnings.simplefilter("ignore")
+            linear = self._linear()
+            boosts = len(self.answers) >= FEWEST_BOOSTED and self.shares.shape[1] <= MOST_BOOSTED_LABELS
+            return self.teacher.blend(self._boosted() if boosts else linear, linear, self.answers)
+
+    def _linear(self) -> Array:
+        found = np.zeros(self.shares.shape)
+        for train, rest in self.splits:
+            model = self.teacher.linear().fit(self.inputs[train], self.answers[train])
+            found[rest] = self.teacher.predict(model, self.inputs[rest])
+        return found
+
+    def _boosted(self) -> Array:
+        """Guesses of boosting, after as many rounds as predict best."""
+        tables = [self._table(train, rest) for train, rest in self.splits]
+        models = [self._boosting(categories) for _, _, categories in tables]
+        best, least = np.zeros(self.shares.shape), math.inf
+        for stop in STOPS:
+            found = np.zeros(self.shares.shape)
+            for model, (train, rest), (learnt, asked, _) in zip(models, self.splits, tables, strict=True):
+                model.set_params(max_iter=round(stop * self.teacher.rounds)).fit(learnt, self.answers[train])
+                found[rest] = self.teacher.predict(model, asked)
+            loss = self.teacher.loss(found, self.answers)
+            if loss >= least:
+                break
+            best, least = found, loss
+        return best
+
+    def _table(self, train: Array, rest: Array) -> tuple[Array, Array, Array]:
+        """What boosting learns from, what it predicts, and which columns are categories."""
+        columns = _kept(self.columns, train, self.shares[train])
+        return _for_boosting(columns, train, rest, self.answers[train], self.teacher.target_type)
+
+    def _boosting(self, categories: Array) -> Any:
+        rounds = self.teacher.rounds
+        return self.teacher.boosting(
+            learning_rate=next(rate for fewest, rate in LEARNING_RATES.items() if rounds >= fewest),
+            max_leaf_nodes=15 if len(self.answers) < ROWS_FOR_LARGE_TREES else 31,
+            l2_regularization=1.0,
+            categorical_features=categories,
+            early_stopping=False,
+            warm_start=True,
+            random_state=self.seed,
+        )
 
 
 def _kept(columns: Columns, rows: Array, answers: Array) -> Columns:
