@@ -30,7 +30,7 @@ def test_chance_lets_about_one_column_of_many_pass(noise):
 def test_what_tells_nothing_is_learnt_from_slowly_if_rows_are_few(noise):
     gain = Screening.of(*noise).gain_of_columns()
     assert gain[0] == 1
-    assert np.median(gain) == pytest.approx(400 / 300 / 100)
+    assert 0 < np.median(gain) < 1e-3
 
 
 def test_with_many_rows_a_column_all_are_learnt_from_at_full_speed():
