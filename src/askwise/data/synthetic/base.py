@@ -58,7 +58,7 @@ class Distribution(ABC):
         """The table's schema, with values left as they are."""
         frame, _ = self.sample(2, seed=0)
         read = Schema.of(frame, costs=self.costs, groups=self.groups, free=self.free)
-        return replace(read, columns=tuple(replace(c, center=0.0, scale=1.0) for c in read.columns))
+        return replace(read, columns=tuple(replace(c, center=0.0, scale=1.0, stays_within=False) for c in read.columns))
 
     @cached_property
     def policy(self) -> Exact:

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ class Column:
     """One column: its kind and how its values become network entries.
 
     Numbers and booleans are centred and scaled, and cut at ten standard deviations; a category is one-hot.
-    `low` and `high` are the range seen in training.
+    `low` and `high` are the range seen in training. stays_within: numbers are cut at that range too, since beyond it
+    nothing was learnt; models of before did not.
     """
 
     name: str
@@ -42,11 +44,11 @@ class Column:
     whole: bool = False
     categories: tuple[str, ...] = ()
     edges: tuple[float, ...] = ()
+    stays_within: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it; without parts as it was before there were any."""
-        facts = asdict(self)
-        return facts if self.edges else {name: value for name, value in facts.items() if name != "edges"}
+        """As JSON holds it; what is not used is left out, so that models of before are as they were."""
+        return {name: value for name, value in asdict(self).items() if value or name not in ("edges", "stays_within")}
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Column:
@@ -66,8 +68,17 @@ class Column:
 
     def scaled(self, numbers: Any) -> Any:
         """A number, or an array of them, as the network's entry."""
+        least, most = self._outermost
         # For one number, a minimum of a maximum takes half the time of np.clip.
-        return np.minimum(np.maximum((numbers - self.center) / self.scale, -WIDEST), WIDEST)
+        return np.minimum(np.maximum((numbers - self.center) / self.scale, least), most)
+
+    @cached_property
+    def _outermost(self) -> tuple[float, float]:
+        """The least and the largest entry."""
+        if not self.stays_within:
+            return -WIDEST, WIDEST
+        least, most = ((end - self.center) / self.scale for end in (self.low, self.high))
+        return max(least, -WIDEST), min(most, WIDEST)
 
     def parse(self, value: object) -> float | str | bool | None:
         """One answer as it is meant, None where it is missing; an error where it is impossible."""
@@ -144,7 +155,7 @@ def describe(series: pd.Series[Any], name: str) -> Column:
     if scale <= 1e-12 * np.abs(numbers).max():
         scale = 1.0
     whole = bool((numbers == np.round(numbers)).all())
-    return Column(name, kind, center, scale, float(numbers.min()), float(numbers.max()), whole)
+    return Column(name, kind, center, scale, float(numbers.min()), float(numbers.max()), whole, stays_within=True)
 
 
 def _kind(values: pd.Series[Any], name: str) -> str:
@@ -188,17 +199,16 @@ def _categories(values: pd.Series[Any], name: str) -> tuple[str, ...]:
     return tuple(sorted(kept))
 
 
-def with_edges(column: Column, series: pd.Series[Any], n_parts: int) -> Column:
-    """A column of numbers with edges at quantiles of its values, so that each part holds about as many of them."""
-    if column.kind != NUMBER or n_parts < 2:
-        return column
-    numbers = series[series.notna().to_numpy()].to_numpy(dtype=np.float64)
-    values, counts = np.unique(column.scaled(numbers), return_counts=True)
+def edges_at_quantiles(values: Array, n_parts: int) -> Array:
+    """Edges of parts that hold about as many of these values each; none if they would be a straight line."""
+    if not len(values):
+        return np.empty(0)
+    found, counts = np.unique(values, return_counts=True)
     # A value that is very frequent, as 0 often is, gets no more than its own part: the others need theirs.
-    mass = np.cumsum(np.minimum(counts, len(numbers) / n_parts))
-    edges = np.unique(values[np.searchsorted(mass, np.linspace(0, mass[-1], n_parts + 1)).clip(max=len(values) - 1)])
-    # Two edges are a straight line, which the entry is already.
-    return replace(column, edges=tuple(edges.tolist())) if len(edges) > 2 else column
+    mass = np.cumsum(np.minimum(counts, len(values) / n_parts))
+    last = len(found) - 1
+    edges = np.unique(found[np.searchsorted(mass, np.linspace(0, mass[-1], n_parts + 1)).clip(max=last)])
+    return edges if len(edges) > 2 else edges[:0]
 
 
 def ordered(column: Column, choices: Sequence[Any]) -> Column:
