@@ -257,7 +257,7 @@ def test_rows_that_have_stopped_leave_once_they_are_more_than_a_fifth_of_the_bat
         ("clinic", "new_cases", [Budget(18) | Confidence(0.2), Penalty(0.02)]),
         ("flowers", "iris", [Penalty(0.02), Confidence(0.4), Penalty(1e-3)]),
         # Ten columns: here the first layers are carried on.
-        ("progression", "diabetes", [Penalty(2)]),
+        ("progression", "diabetes", [Penalty(10)]),
         ("progression", "diabetes", [Penalty(20), Penalty(0.2), Budget(4)]),
     ],
 )

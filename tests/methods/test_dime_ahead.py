@@ -19,7 +19,7 @@ def products():
     return X, (product > 0).astype(int)
 
 
-SETTINGS = {"hidden": 48, "epochs": 30, "random_state": 0, "learning_rate": 5e-3}
+SETTINGS = {"hidden": 48, "max_steps": 3, "random_state": 0, "learning_rate": 5e-3}
 
 
 def test_looking_ahead_finds_the_columns_that_tell_only_together(products):

@@ -1,6 +1,6 @@
 """How long and how gently to train."""
 
-from askwise.training.schedule import MOST_EPOCHS, batch_size_for, dropout_for, epochs_for, parts_for
+from askwise.training.schedule import MOST_EPOCHS, batch_size_for, dropout_for, epochs_for, hidden_for
 
 
 def test_dropout_falls_as_rows_grow():
@@ -27,6 +27,7 @@ def test_large_tables_are_read_a_few_times_at_least():
     assert epochs_for(10_000_000, 512, updates=1700) == 4
 
 
-def test_numbers_are_cut_into_more_parts_the_more_rows_there_are():
-    assert [parts_for(n, 10) for n in (200, 4000, 50_000)] == [8, 8, 32]
-    assert parts_for(50_000, 784) == 1
+def test_networks_are_wider_with_many_rows_and_wider_still_for_many_columns_on_a_gpu():
+    assert [hidden_for(n, 30, "cpu") for n in (500, 8_000)] == [128, 256]
+    assert [hidden_for(50_000, columns, "cuda") for columns in (30, 784)] == [512, 1024]
+    assert hidden_for(50_000, 784, "another device") == 256

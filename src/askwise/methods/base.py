@@ -21,7 +21,7 @@ from askwise.core.errors import AskwiseError
 from askwise.core.features import FeatureSpace
 from askwise.core.moved import keep_old_names
 from askwise.core.policy import Policy
-from askwise.core.rows import to_device_if_fits
+from askwise.core.rows import Rows, to_device_if_fits
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import check_rule
 from askwise.core.tasks import Classification, Regression, Task
@@ -65,6 +65,11 @@ class Method(TrainedEstimator):
     def schema_of(self, inputs: Any) -> Schema:
         """What can be asked, read from the inputs to learn from."""
         raise NotImplementedError
+
+    def fit_encoding(self, schema: Schema, task: Task, train: Rows) -> Schema:
+        """The schema, with what the rows to learn from say about how values are best read."""
+        del task, train
+        return schema
 
     def make_task(self, y: Array) -> Task:
         """What is predicted, read from the target."""

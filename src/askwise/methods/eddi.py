@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import pandas as pd
 import torch
 from torch import Tensor, nn
 
@@ -195,9 +194,9 @@ class Eddi(TableMethod, ImaginingMethod):
                 "leave it out"
             )
 
-    def _n_parts(self, inputs: pd.DataFrame) -> int:
-        del inputs
-        return 1
+    @property
+    def reads_parts(self) -> bool:
+        return False
 
     def start_from(self, policy: PairPolicy, table: TrainingTable) -> None:
         # Its first layer reads imagined answers as they are, without factors.

@@ -35,6 +35,7 @@ class Preparing(Protocol):
     def check_target(self, y: Any) -> Array: ...
     def schema_of(self, inputs: Any) -> Schema: ...
     def make_task(self, y: Array) -> Task: ...
+    def fit_encoding(self, schema: Schema, task: Task, train: Rows) -> Schema: ...
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,11 @@ def prepare(estimator: Preparing, X: Any, y: Any, eval_set: tuple[Any, Any] | No
     rows = _with_answers(schema.encode(inputs), task, answers)
     seed = _seed(estimator, rows)
     if eval_set is not None:
-        return Prepared(schema, task, rows, *_given_validation(estimator, schema, task, eval_set), seed)
-    train, val = _split(answers, task, estimator.validation_fraction, split_by, seed)
-    return Prepared(schema, task, rows.take(train), rows.take(val), answers[val.numpy()], seed)
+        train, (val, val_answers) = rows, _given_validation(estimator, schema, task, eval_set)
+    else:
+        kept, held_out = _split(answers, task, estimator.validation_fraction, split_by, seed)
+        train, val, val_answers = rows.take(kept), rows.take(held_out), answers[held_out.numpy()]
+    return Prepared(estimator.fit_encoding(schema, task, train), task, train, val, val_answers, seed)
 
 
 def _seed(estimator: Preparing, rows: Rows) -> int:

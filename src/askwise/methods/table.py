@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_array, validate_data
 from torch import nn
@@ -13,13 +14,14 @@ from torch import nn
 from askwise.core.errors import AskwiseError
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
+from askwise.core.rows import Rows
 from askwise.core.tasks import Task
+from askwise.data.tables.column import NUMBER
 from askwise.data.tables.questions import QuestionSpec
 from askwise.data.tables.schema import Schema
 from askwise.methods.base import with_settings
 from askwise.methods.checks import check_whole, check_whole_or_named, check_whole_or_none
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
-from askwise.methods.teacher import MOST_ROWS
 from askwise.methods.training_table import TrainingTable
 from askwise.model.model import Model
 from askwise.networks.dropout import set_dropout
@@ -29,10 +31,12 @@ from askwise.networks.pair import SeparateNetworks, SharedNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.training.devices import pick_device
 from askwise.training.loop import Training
-from askwise.training.schedule import NARROW, dropout_for, hidden_for, longer_for, parts_for
+from askwise.training.schedule import NARROW, dropout_for, hidden_for, longer_for
 from askwise.training.update import Plan
 
 ENCODINGS = ("auto", "raw")
+# In a table of more columns, numbers are left as they are: with parts, there would be too many inputs.
+MOST_COLUMNS_IN_PARTS = 128
 
 
 @with_settings
@@ -88,8 +92,8 @@ class TableMethod(NeuralMethod):
         return super().settled(model) | {"hidden": self.width}
 
     def schema_of(self, inputs: pd.DataFrame) -> Schema:
-        self._width = hidden_for(len(inputs), pick_device(self.device).type)
-        schema = Schema.of(
+        self._width = hidden_for(len(inputs), inputs.shape[1], pick_device(self.device).type)
+        return Schema.of(
             inputs,
             named=hasattr(self, "feature_names_in_"),
             costs=self.costs,
@@ -97,13 +101,21 @@ class TableMethod(NeuralMethod):
             free=self.free,
             questions=self.questions,
         )
-        return schema.with_parts(inputs, self._n_parts(inputs))
 
-    def _n_parts(self, inputs: pd.DataFrame) -> int:
-        """Into how many parts numbers are cut; 1 leaves them as they are."""
-        if isinstance(self.encoding, str):
-            return parts_for(*inputs.shape) if self.encoding == "auto" else 1
-        return self.encoding
+    @property
+    def reads_parts(self) -> bool:
+        """Whether the networks can read a number in parts."""
+        return True
+
+    def fit_encoding(self, schema: Schema, task: Task, train: Rows) -> Schema:
+        n_parts = None if isinstance(self.encoding, str) else self.encoding
+        if self.encoding == "raw" or (n_parts is None and not self._takes_parts(schema)):
+            return schema
+        is_number = np.array([column.kind == NUMBER for column in schema.columns])
+        return schema.with_edges(TrainingTable(schema.space, task, train).edges(is_number, n_parts))
+
+    def _takes_parts(self, schema: Schema) -> bool:
+        return self.reads_parts and len(schema.columns) <= MOST_COLUMNS_IN_PARTS
 
     def network(self, space: FeatureSpace, n_outputs: int) -> Mlp:
         """A network on (x, mask), of the size that the settings say."""
@@ -138,7 +150,7 @@ class TableMethod(NeuralMethod):
 
     def look_at_rows(self, policy: PairPolicy, training: Training) -> None:
         """Find out what columns tell by themselves, and less noisy answers to learn from, if the settings say so."""
-        softly = self.soft_answers and self.learns_softly and len(training.train) <= MOST_ROWS
+        softly = self.soft_answers and self.learns_softly
         if not (self.screening or softly):
             return
         table = TrainingTable(policy.space, policy.task, training.train.in_memory())

@@ -12,11 +12,13 @@ from askwise.core.arrays import Array
 from askwise.core.features import FeatureSpace
 from askwise.core.rows import Rows, evenly
 from askwise.core.tasks import Task
+from askwise.data.tables.column import edges_at_quantiles
+from askwise.methods.parts import parts_that_explain
 from askwise.methods.screening import Screening, columns_of, gain_of_inputs
 from askwise.methods.teacher import as_target, one_hot, soft_answers
 
-# More rows would not change what a column tells by itself.
-MOST_SCREENED = 10_000
+# More rows would not change what a column tells by itself, or how finely it is cut.
+MOST_SCREENED, MOST_CUT = 10_000, 40_000
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,19 @@ class TrainingTable:
         x, present, answers = (part[some] for part in self._parts)
         found = Screening.of(columns_of(self.space, x, present), one_hot(self.task, answers))
         return replace(found, n_rows=len(self.rows))
+
+    def edges(self, is_number: Array, n_parts: int | None) -> list[Array]:
+        """The edges of so many parts of each number; None: of as many as explain the answers better."""
+        x, present, answers = self._parts
+        values = columns_of(self.space, x, present).values
+        some = evenly(len(values), MOST_CUT).numpy()
+        targets = one_hot(self.task, answers[some])
+        found = [np.empty(0)] * len(is_number)
+        for c in np.flatnonzero(is_number):
+            here = ~np.isnan(values[some, c])
+            count = n_parts or parts_that_explain(values[some, c][here], targets[here])
+            found[c] = edges_at_quantiles(values[~np.isnan(values[:, c]), c], count)
+        return found
 
     def gain(self) -> torch.Tensor:
         """The factors of a network's inputs while it learns, (n_inputs,)."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import safetensors.torch
 from safetensors import SafetensorError, safe_open
@@ -17,7 +18,10 @@ from askwise.training.update import part_of
 
 @dataclass(frozen=True)
 class Saved:
-    """The state at the end of an epoch of a stage: what the update changes, and the best weights so far."""
+    """The state at the end of an epoch of a stage: what the update changes, and the best weights so far.
+
+    settled: what was settled by the data in stages before.
+    """
 
     tensors: dict[str, Tensor]
     stage: int
@@ -26,6 +30,7 @@ class Saved:
     best_epoch: int
     done: bool
     history: list[dict[str, float | str]]
+    settled: dict[str, Any] = field(default_factory=dict)
 
     def part(self, name: str) -> dict[str, Tensor]:
         """The tensors whose names begin with this one, by the rest of their names."""
@@ -56,6 +61,7 @@ class Checkpoint:
             "best_epoch": saved.best_epoch,
             "done": saved.done,
             "history": saved.history,
+            "settled": saved.settled,
         }
         with whole_file(self.path) as part:
             # Not save_file: it hides the system's error, which tells a full disk.

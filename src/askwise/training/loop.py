@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -17,6 +18,8 @@ from askwise.training.stage import Progress, Stage
 from askwise.training.update import Objective, Plan
 
 __all__ = ["Progress", "Training"]
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -36,12 +39,21 @@ class Training:
     prepare: Callable[[Rows], Rows] = lambda rows: rows
     stages: list[str] = field(default_factory=list)
     history: list[dict[str, float | str]] = field(default_factory=list)
+    settled: dict[str, Any] = field(default_factory=dict)
     recordable: bool = field(default=True, init=False)
 
     @property
     def device(self) -> torch.device:
         """The device of the policy, on which it learns."""
         return next(self.policy.parameters()).device
+
+    def settle(self, name: str, find: Callable[[], T]) -> T:
+        """What the data say, by the networks as they are now; a run that goes on later has it from its checkpoint."""
+        saved = None if self.checkpoint is None else self.checkpoint.read()
+        known = {} if saved is None else saved.settled
+        self.settled[name] = known[name] if name in known else find()
+        found: T = self.settled[name]
+        return found
 
     def stage(self, name: str, objective: Objective, plan: Plan) -> None:
         """Minimise an objective; the policy ends with the averaged weights that the plan keeps."""

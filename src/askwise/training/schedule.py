@@ -7,11 +7,11 @@ import math
 SMALLEST_BATCH, LARGEST_BATCH = 64, 512
 FEWEST_EPOCHS, MOST_EPOCHS = 4, 100
 NARROW = 128
-# Of so many rows on, networks are wider: on a GPU it costs nothing.
+# Of so many rows on, networks are wider, and with very many columns wider still: on a GPU it costs next to nothing.
 ROWS_FOR_WIDE, WIDE = 8_000, {"cpu": 256, "cuda": 512}
+COLUMNS_FOR_WIDEST, WIDEST = 256, {"cpu": 256, "cuda": 1024}
 # More rows are learnt from longer, up to so many times.
 ROWS_FOR_LONGER, LONGEST = 8_000, 2.5
-FEWEST_PARTS, MOST_PARTS, ROWS_PER_PART, MOST_COLUMNS_IN_PARTS = 8, 32, 500, 128
 
 
 def batch_size_for(n_rows: int) -> int:
@@ -25,19 +25,17 @@ def epochs_for(n_rows: int, batch_size: int, updates: int) -> int:
     return min(MOST_EPOCHS, max(FEWEST_EPOCHS, math.ceil(updates / math.ceil(n_rows / batch_size))))
 
 
-def hidden_for(n_rows: int, device: str) -> int:
+def hidden_for(n_rows: int, n_columns: int, device: str) -> int:
     """The width of hidden layers: wider if there is more to learn from."""
-    return NARROW if n_rows < ROWS_FOR_WIDE else WIDE.get(device, WIDE["cpu"])
+    if n_rows < ROWS_FOR_WIDE:
+        return NARROW
+    width = WIDE if n_columns < COLUMNS_FOR_WIDEST else WIDEST
+    return width.get(device, width["cpu"])
 
 
 def longer_for(n_rows: int, most: float = LONGEST) -> float:
     """How many times as long a stage is, the more rows there are."""
     return min(most, max(1.0, n_rows / ROWS_FOR_LONGER))
-
-
-def parts_for(n_rows: int, n_columns: int) -> int:
-    """Into how many parts numbers are cut: more the more rows there are, none in tables of very many columns."""
-    return 1 if n_columns > MOST_COLUMNS_IN_PARTS else min(MOST_PARTS, max(FEWEST_PARTS, n_rows // ROWS_PER_PART))
 
 
 def dropout_for(n_rows: int) -> float:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -55,6 +55,7 @@ class Run(Protocol):
     checkpoint: Checkpoint | None
     report: Callable[[Progress], None] | None
     history: list[dict[str, float | str]]
+    settled: dict[str, Any]
     recordable: bool
 
     @property
@@ -154,8 +155,8 @@ class Stage:
         checkpoint, best = self.training.checkpoint, self.best
         if checkpoint is not None:
             tensors = self.update.tensors() | {f"best.{name}": tensor for name, tensor in best.state.items()}
-            history = list(self.training.history)
-            checkpoint.write(Saved(tensors, self.index, epoch, best.loss, best.epoch, self.done, history))
+            so_far = list(self.training.history), dict(self.training.settled)
+            checkpoint.write(Saved(tensors, self.index, epoch, best.loss, best.epoch, self.done, *so_far))
 
     def report(self, epoch: int, fraction: float) -> None:
         self.reported = time.monotonic()

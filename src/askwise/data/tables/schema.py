@@ -14,7 +14,7 @@ import pandas as pd
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, listed, unknown_name
 from askwise.core.features import FeatureSpace
-from askwise.data.tables.column import CATEGORY, Column, describe, ordered, with_edges
+from askwise.data.tables.column import CATEGORY, Column, describe, ordered
 from askwise.data.tables.encoding import encode_column
 from askwise.data.tables.groups import GroupSpec, as_list, find_column, group_members
 from askwise.data.tables.prices import group_costs
@@ -102,9 +102,9 @@ class Schema:
             entry += width
         return rows_of(self.space, x, present)
 
-    def with_parts(self, frame: pd.DataFrame, n_parts: int) -> Schema:
-        """The same with numbers cut into parts at quantiles of these rows."""
-        columns = tuple(with_edges(c, frame.iloc[:, i], n_parts) for i, c in enumerate(self.columns))
+    def with_edges(self, edges: Sequence[Array]) -> Schema:
+        """The same with the numbers of each column cut into parts at these edges of its scaled values."""
+        columns = tuple(replace(c, edges=tuple(cut.tolist())) for c, cut in zip(self.columns, edges, strict=True))
         return replace(self, columns=columns, space=_with_entries(self.space, columns))
 
     def put(self, name: str, value: Any, x: Array, present: Array) -> None:

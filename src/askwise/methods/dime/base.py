@@ -80,18 +80,24 @@ class Dime(NeuralMethod):
             epochs = self.value_epochs(self.plan(training, PRETRAIN_UPDATES, self.pretrain_epochs).epochs)
             values = replace(pretrain, epochs=epochs, keep_best=False, patience=None)
             training.stage("value", ValueWarmUp(policy, task, self.prices(policy, training)), values)
-        objective = self.joint(policy, training, task, joint)
-        self.before_joint(policy, objective, training)
-        training.stage("joint", objective, self.walked(joint, training))
+        self.before_joint(policy, training, task, joint)
+        training.stage("joint", self.joint(policy, training, task, joint), self.walked(joint, training))
 
-    def before_joint(self, policy: DimePolicy, objective: JointObjective, training: Training) -> None:
-        """Called once before episodes are learnt from."""
+    def before_joint(self, policy: DimePolicy, training: Training, task: Task, plan: Plan) -> None:
+        """Called once before joint training by this plan."""
 
     def joint_plan(self, training: Training) -> Plan:
         """How long and how fast episodes are learnt from."""
         return self.plan(training, self.joint_updates)
 
-    def joint(self, policy: DimePolicy, training: Training, task: Task, plan: Plan) -> JointObjective:
+    def joint(
+        self,
+        policy: DimePolicy,
+        training: Training,
+        task: Task,
+        plan: Plan,
+        kind: type[JointObjective] = JointObjective,
+    ) -> JointObjective:
         """Algorithm 1, for a stage of this plan."""
         prices, steps = self.prices(policy, training), self.steps(policy.space)
-        return JointObjective(policy, task, prices, steps, self.epsilon, plan.batch_size, self.learn_from)
+        return kind(policy, task, prices, steps, self.epsilon, plan.batch_size, self.learn_from)

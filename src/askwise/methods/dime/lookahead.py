@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
-import torch
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
+import torch
+from torch import Tensor
+
+from askwise.core.arrays import largest
 from askwise.core.rows import Rows
+from askwise.core.step import Step
 from askwise.core.tensors import evaluating
 from askwise.methods.dime.objectives import JointObjective
 from askwise.methods.dime.policy import DimePolicy
+from askwise.training.episode import Episode
 
 # What follows a question of the mean price counts so much.
 DISCOUNT = 0.7
+# How long both rankings are learnt beside joint training, and from which share of the steps.
+TRIAL, TRIAL_STEPS = 0.15, 0.25
 # The loss along the path must be lower by so many standard errors.
 BEYOND_CHANCE = 2.0
+# With fewer rows to validate on, nothing but chance would show.
+FEWEST_ROWS = 60
+
+
+def by_one_question_in_turns(step: Step) -> Step:
+    """The same step with every other row asking what tells most by itself, per price."""
+    _, choice = largest(step.values)
+    in_turns = torch.arange(len(choice), device=choice.device) % 2 == 1
+    return replace(step, choice=torch.where(in_turns, choice, step.choice))
+
+
+class TrialObjective(JointObjective):
+    """Joint training in which half of the rows walk by each ranking, so that both see where they lead.
+
+    What lies ahead is learnt from one step to the next: a walk that does not look ahead says nothing of one that does.
+    """
+
+    walk_options: Mapping[str, Any] = {"change": by_one_question_in_turns}
+
+    def returns_ahead(self, rows: Rows, episode: Episode, gains: Tensor, first: Tensor) -> Tensor:
+        del gains
+        return episode.after(self.best_returns(rows, episode.known, first))
 
 
 @torch.no_grad()

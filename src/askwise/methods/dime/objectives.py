@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -69,6 +72,7 @@ class JointObjective(EpisodeObjective[Episode]):
     """
 
     policy: DimePolicy
+    walk_options: Mapping[str, Any] = {}
 
     def __init__(
         self,
@@ -90,7 +94,7 @@ class JointObjective(EpisodeObjective[Episode]):
         To walk an episode is cheap beside learning from it: if only some of its steps are learnt from, the gradient is
         that of all steps on average.
         """
-        walked = self.walked(rows, epsilon=self.epsilon * (1 - progress))
+        walked = self.walked(rows, epsilon=self.epsilon * (1 - progress), **self.walk_options)
         if self.learn_from < self.n_steps:
             walked = walked.window(self.learn_from)
         return Episode.cat([walked, Episode.random_step(rows.available)])
@@ -113,18 +117,25 @@ class JointObjective(EpisodeObjective[Episode]):
         loss = predictor_loss + weighted_mean(error**2, step_weight)
         if belief.ahead is None or first is None:
             return loss
-        ahead = self._ahead(rows, episode, gain, episode.ends(first.view(*shape, -1)))
+        ahead = self.returns_ahead(rows, episode, gain, first.view(*shape, -1))
         error = (episode.before(belief.ahead.view(shape)) - ahead) / self.task.unit
         return loss + weighted_mean(error**2, step_weight)
 
-    def _ahead(self, rows: Rows, episode: Episode, gains: Tensor, first: Tensor) -> Tensor:
-        """What follows each step of the episode, discounted, (steps, batch); first: of the last state of each walk."""
+    def returns_ahead(self, rows: Rows, episode: Episode, gains: Tensor, first: Tensor) -> Tensor:
+        """What follows each step, discounted, (steps, batch): what the walk gained, and is worth where it ends.
+
+        gains (steps, batch); first (states, batch, width): outputs of the first layers.
+        """
         ranking = self.policy.ranking
         assert isinstance(ranking, LookAhead)
         known = episode.before(episode.known).flatten(0, 1)
         price = self.prices.of_choice(known, episode.choice.flatten()).expand(len(known)).view(episode.choice.shape)
-        ends = self.policy.best_returns(first.flatten(0, 1), episode.ends(episode.known), rows.available, self.prices)
+        ends = self.best_returns(rows, episode.ends(episode.known), episode.ends(first))
         return episode.returns_ahead(gains, *ranking.factors(price), ends)
+
+    def best_returns(self, rows: Rows, known: Tensor, first: Tensor) -> Tensor:
+        """What the best questions from these states on bring, (states, batch)."""
+        return self.policy.best_returns(first.flatten(0, 1), known, rows.available, self.prices)
 
     def gains(self, losses: Tensor, episode: Episode) -> Tensor:
         """What each step is worth, (steps, batch): the target of its value, from losses (states, batch)."""

@@ -64,11 +64,10 @@ class DimePolicy(PairPolicy):
         with without_gradients(), evaluating(self):
             return self._belief(*self.networks.onward(first.detach(), scores=False)).outputs
 
-    def drop_unused_scores(self) -> None:
-        """Drop the estimates of what lies ahead, if groups are ranked by one question after all."""
-        if self.lookahead is not None and self.discount == 0:
-            self.lookahead = None
-            self.networks.keep_scores(self.space.n_groups)
+    def look_no_further(self) -> None:
+        """Rank groups by one question after all, and drop the estimates of what lies ahead."""
+        self.lookahead, self.discount = None, 0.0
+        self.networks.keep_scores(self.space.n_groups)
 
     @contextmanager
     def looking_at_one_question(self) -> Iterator[None]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-import pandas as pd
 import torch
 from torch import Tensor, nn
 
@@ -17,8 +18,14 @@ from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.checks import is_number
 from askwise.methods.dime.base import FIRST_VALUE, Dime
-from askwise.methods.dime.lookahead import DISCOUNT, looking_ahead_pays
-from askwise.methods.dime.objectives import JointObjective
+from askwise.methods.dime.lookahead import (
+    DISCOUNT,
+    FEWEST_ROWS,
+    TRIAL,
+    TRIAL_STEPS,
+    TrialObjective,
+    looking_ahead_pays,
+)
 from askwise.methods.dime.policy import DimePolicy
 from askwise.methods.neural import NeuralMethod
 from askwise.methods.table import TableMethod
@@ -31,8 +38,9 @@ from askwise.training.loop import Training
 from askwise.training.schedule import longer_for
 from askwise.training.update import Plan
 
-# Episodes of many rows are learnt from longer, up to so many times: most is learnt before them.
-JOINT_LONGEST = 1.4
+# Episodes of many rows are learnt from longer, up to so many times: most is learnt before them. With more than so many
+# groups there are more states to see.
+JOINT_LONGEST, MANY_GROUPS = 1.4, 100
 # Shares of the entropy or variance that values start from.
 LEAST_SHARE, MOST_SHARE = 0.01, 0.5
 # The raw score of a share, by the scaling of the scores.
@@ -76,10 +84,10 @@ class TableDime(TableMethod, Dime):
                 "share_trunk=True builds its own networks; it can't be joined with predictor= and value="
             )
 
-    def _n_parts(self, inputs: pd.DataFrame) -> int:
+    @property
+    def reads_parts(self) -> bool:
         # Networks that read (x, mask) themselves know of no parts.
-        own = self.predictor is not None or self.free_network
-        return 1 if own and self.encoding == "auto" else super()._n_parts(inputs)
+        return self.predictor is None and not self.free_network
 
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         policy = super().build(space, task)
@@ -93,17 +101,20 @@ class TableDime(TableMethod, Dime):
         return self.lookahead != 0 and self.predictor is None and not self.free_network
 
     def joint_plan(self, training: Training) -> Plan:
-        return self.plan(training, round(self.joint_updates * longer_for(len(training.train), most=JOINT_LONGEST)))
+        assert isinstance(training.policy, DimePolicy)
+        most = JOINT_LONGEST * math.sqrt(max(1.0, training.policy.space.n_groups / MANY_GROUPS))
+        return self.plan(training, round(self.joint_updates * longer_for(len(training.train), most)))
 
-    def before_joint(self, policy: DimePolicy, objective: JointObjective, training: Training) -> None:
-        """Settle whether to look ahead, if that is left to the data."""
-        if self.lookahead == "auto" and policy.discount and not looking_ahead_pays(policy, objective, training.val):
-            policy.look_ahead(0.0)
-
-    def train(self, policy: Policy, training: Training, task: Task) -> None:
-        super().train(policy, training, task)
-        assert isinstance(policy, DimePolicy)
-        policy.drop_unused_scores()
+    def before_joint(self, policy: DimePolicy, training: Training, task: Task, plan: Plan) -> None:
+        """Settle whether to look ahead, if that is left to the data, in a short trial."""
+        if self.lookahead != "auto" or not policy.discount:
+            return
+        trial = replace(plan, epochs=math.ceil(TRIAL * plan.epochs), keep_best=False, patience=None)
+        objective = self.joint(policy, training, task, trial, TrialObjective)
+        objective.learn_from = math.ceil(TRIAL_STEPS * objective.learn_from)
+        training.stage("look-ahead", objective, self.walked(trial, training))
+        if not training.settle("look-ahead", lambda: looking_ahead_pays(policy, objective, training.val)):
+            policy.look_no_further()
 
     def settled(self, model: Model) -> dict[str, Any]:
         assert isinstance(model.policy, DimePolicy)
@@ -134,6 +145,9 @@ class TableDime(TableMethod, Dime):
                 policy.networks.score_head.bias[: len(share)] = FIRST_SCORES[self.scaling](share)
 
     def before_training(self, policy: Policy, training: Training) -> None:
+        if self.lookahead == "auto" and self._looks_ahead and len(training.val) < FEWEST_ROWS:
+            assert isinstance(policy, DimePolicy)
+            policy.look_no_further()
         if self.predictor is None:
             super().before_training(policy, training)
         else:

@@ -1,0 +1,53 @@
+"""Into how many parts a number is cut: more where these explain more of the answer."""
+
+import numpy as np
+import pytest
+
+from askwise import DimeClassifier
+from askwise.methods.parts import Bends, parts_that_explain
+
+
+def values_and_noise(n_rows=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.uniform(0, 1, n_rows), rng.standard_normal((n_rows, 1))
+
+
+def test_what_tells_nothing_or_the_same_everywhere_is_not_cut():
+    values, noise = values_and_noise()
+    assert parts_that_explain(values, noise) == 1
+    assert parts_that_explain(values, 3 * values[:, None] + noise) == 1
+
+
+@pytest.mark.parametrize(("waves", "fewest", "most"), [(1, 4, 8), (8, 16, 64)])
+def test_the_finer_the_shape_the_more_parts(waves, fewest, most):
+    values, noise = values_and_noise()
+    answers = np.sin(2 * np.pi * waves * values)[:, None] + 0.5 * noise
+    assert fewest <= parts_that_explain(values, answers) <= most
+
+
+def test_few_rows_are_not_cut_finely():
+    values, noise = values_and_noise(200)
+    assert parts_that_explain(values, np.sin(100 * values)[:, None] + noise) <= 8
+
+
+@pytest.mark.parametrize("values", [np.zeros(0), np.zeros(50), np.arange(50) % 2.0])
+def test_columns_without_values_or_with_one_or_two_stay_whole(values):
+    assert parts_that_explain(values, np.random.default_rng(0).standard_normal((len(values), 2))) == 1
+
+
+def test_the_fit_is_that_of_least_squares():
+    values, noise = values_and_noise(300)
+    answers = values[:, None] ** 2 + 0.1 * noise
+    edges = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="inverted_cdf")
+    basis = np.stack([np.interp(values, edges, row) for row in np.eye(5)], 1)
+    left = answers - basis @ np.linalg.lstsq(basis, answers, rcond=None)[0]
+    assert Bends.of(values, answers, 4).squares == pytest.approx((left**2).sum(), rel=0.01)
+
+
+def test_each_column_of_a_model_gets_the_parts_that_suit_it():
+    values, noise = values_and_noise(2000)
+    frame = np.column_stack([values, noise[:, 0]])
+    model = DimeClassifier(epochs=1, hidden=8, random_state=0).fit(frame, np.sin(12 * values) > 0)
+    wave, line = (len(column.edges) for column in model.model_.schema.columns)
+    assert wave >= 5
+    assert line == 0
