@@ -163,11 +163,11 @@ class DimeClassifier(ClassifierMethod, TableDime):
     units, help and the order of choices, by the name of a column or group.
     max_steps: questions in a training episode, by default as many as there are groups, 32 at most.
     encoding: "raw" gives a network each number as it is, a whole number cuts it into so many piecewise-linear parts
-    beside that, "auto" into as many as suit the rows. screening: learn slowly from columns that tell nothing by
-    themselves, if rows are few for so many columns. soft_answers: learn from answers mixed with what boosting and a
-    linear model predict out of fold. base_rates: with nothing known, predict the frequency of each label. lookahead:
-    how much counts what the questions after one bring, in [0, 1); 0 is the paper's method, "auto" looks ahead only if
-    that lowers the loss on the validation rows.
+    beside that, "auto" cuts each column into as many as explain more of the answer. screening: learn slowly from
+    columns that tell nothing by themselves, if rows are few for so many columns. soft_answers: learn from answers mixed
+    with what boosting and a linear model predict out of fold. base_rates: with nothing known, predict the frequency of
+    each label. lookahead: how much counts what the questions after one bring, in [0, 1); 0 is the paper's method,
+    "auto" looks ahead only if that lowers the loss on the validation rows.
     hidden, layers, dropout, share_trunk: the networks, by default wider and with less dropout the more rows there are;
     `settled_` has what was left to the data. free_network:
     free columns pass through a network of their own, which predictions train only with stop_gradient=False. predictor,
