@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from askwise._version import __version__
-from askwise.cli import ask, compare, demo, evaluate, export, info, serve, train, verify
+from askwise.cli import ask, compare, demo, evaluate, export, info, predict, serve, train, verify
 from askwise.cli.option_groups import with_option_groups
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ Examples:
   askwise demo
   askwise train cases.csv --target diagnosis --costs costs.csv --free age,sex -o heart.askwise
   askwise evaluate heart.askwise test.csv --report report/
+  askwise predict heart.askwise patients.csv --stop average-cost=40 -o predictions.csv
   askwise ask heart.askwise --stop average-cost=40
   askwise serve heart.askwise
   askwise verify
@@ -33,6 +34,7 @@ Examples:
 app.command(epilog=demo.EXAMPLES)(with_option_groups(demo.demo))
 app.command(epilog=train.EXAMPLES)(with_option_groups(train.train))
 app.command(epilog=evaluate.EXAMPLES)(with_option_groups(evaluate.evaluate))
+app.command(epilog=predict.EXAMPLES)(with_option_groups(predict.predict))
 app.command(epilog=ask.EXAMPLES)(with_option_groups(ask.ask))
 app.command(epilog=serve.EXAMPLES)(with_option_groups(serve.serve))
 app.command(epilog=info.EXAMPLES)(with_option_groups(info.info))

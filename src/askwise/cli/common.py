@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +20,7 @@ from rich.text import Text
 from askwise.cli.options import PrintOptions
 from askwise.core.errors import AskwiseError, AskwiseWarning
 
-MISTAKE, INTERRUPTED = 2, 130
+MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
 WIDTH_OF_FILES = 110
 
 
@@ -96,6 +98,28 @@ def command(options: PrintOptions) -> Iterator[Out]:
     except KeyboardInterrupt:
         typer.echo(out.interrupt_message, err=True)
         raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def stopped_by_sigterm(out: Out) -> Iterator[None]:
+    """End at SIGTERM, which schedulers send, as at Ctrl-C: what is half written is removed first."""
+
+    def stop(number: int, frame: Any) -> None:
+        del number, frame
+        raise SystemExit(TERMINATED)
+
+    # Only a main thread may say what a signal does.
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, stop) if in_main_thread else None
+    try:
+        yield
+    except SystemExit as ended:
+        if ended.code == TERMINATED:
+            typer.echo(out.interrupt_message, err=True)
+        raise
+    finally:
+        if in_main_thread:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _failed(message: str) -> typer.Exit:

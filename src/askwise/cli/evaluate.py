@@ -74,7 +74,7 @@ def evaluate(
             from askwise.methods.loading import load
             from askwise.report.findings import ReportOptions
 
-            check_order(model, cases)
+            check_order(model, cases, "evaluate")
             tables.check_exists(cases)
             prices = None if costs is None else read_costs(costs)
             estimator = load(model)

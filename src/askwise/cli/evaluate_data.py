@@ -18,12 +18,12 @@ from askwise.core.errors import AskwiseError, listed
 MODEL_TYPE = ".askwise"
 
 
-def check_order(model: Path, cases: Path) -> None:
+def check_order(model: Path, cases: Path, command: str) -> None:
     """Raise an error if the table was given first and the model second."""
     from askwise.data.tables.files import TABLE_TYPES, table_type
 
     if table_type(model) in TABLE_TYPES and table_type(cases) == MODEL_TYPE:
-        line = show.command_line("askwise", "evaluate", cases, model)
+        line = show.command_line("askwise", command, cases, model)
         raise AskwiseError(f"{model} is a table and {cases} a model; the model comes first: {line}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -78,6 +79,20 @@ def fraction_progress(out: Out, what: str) -> Iterator[Callable[[float], None]]:
     with _bars(out) as bars:
         task = bars.add_task(what, total=1.0, note="")
         yield lambda fraction: bars.update(task, completed=fraction)
+
+
+@contextmanager
+def rows_progress(out: Out, what: str) -> Iterator[Callable[[float, int], None]]:
+    """Show a bar for work on rows that reports which fraction is done, and how many rows; with rows a second."""
+    start = time.perf_counter()
+    with _bars(out) as bars:
+        task = bars.add_task(what, total=1.0, note="")
+
+        def report(fraction: float, n_rows: int) -> None:
+            speed = n_rows / max(time.perf_counter() - start, 1e-9)
+            bars.update(task, completed=fraction, note=f"{n_rows:,} rows, {speed:,.0f} a second")
+
+        yield report
 
 
 @contextmanager

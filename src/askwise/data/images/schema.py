@@ -16,6 +16,7 @@ from askwise.data.images.sketches import sketches
 from askwise.data.tables.column import Column
 from askwise.data.tables.prices import group_costs
 from askwise.data.tables.questions import Wording
+from askwise.data.tables.remarks import OddValues
 from askwise.data.tables.schema import Schema, rows_of
 
 if TYPE_CHECKING:
@@ -100,8 +101,9 @@ class ImageSchema(Schema):
         row, column = group[1:].split("c")
         return replace(self.wording_of(group), text=f"the patch in row {row}, column {column}")
 
-    def encode(self, images: Array) -> Rows:
-        """Rows of images (n, height, width, channels), uint8, or numbers in which NaN is not known."""
+    def encode(self, images: Array, odd: OddValues | None = None) -> Rows:
+        """Rows of images (n, height, width, channels), uint8, or numbers in which NaN is not known; none is odd."""
+        del odd
         layout = self.layout
         n = len(images)
         images = coloured(images, layout.channels)

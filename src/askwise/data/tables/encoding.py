@@ -11,18 +11,24 @@ import pandas as pd
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseWarning, listed
 from askwise.data.tables.column import CATEGORY, MOST_CATEGORIES, NUMBER, Column, category_key, check_finite
+from askwise.data.tables.remarks import OddValues
 
 
-def encode_column(column: Column, series: pd.Series[Any], out: Array) -> Array:
-    """Write one column's entries into `out`; returns which rows are present."""
+def encode_column(column: Column, series: pd.Series[Any], out: Array, odd: OddValues | None = None) -> Array:
+    """Write one column's entries into `out`; returns which rows are present.
+
+    odd: gathers values that are taken with a remark, in place of a warning.
+    """
     if column.kind == CATEGORY:
-        codes = _codes(column, series)
+        codes = _codes(column, series, odd)
         seen = codes >= 0
         out[np.flatnonzero(seen), codes[seen]] = 1.0
         return seen
     numbers = _numbers(column, series)
     here = ~np.isnan(numbers)
     check_finite(numbers, column.name)
+    if odd is not None:
+        odd.add_outside(column, numbers)
     out[:, 0] = np.where(here, column.scaled(numbers), 0.0)
     return here
 
@@ -37,7 +43,7 @@ def _numbers(column: Column, series: pd.Series[Any]) -> Array:
     return np.array([np.nan if v is None else float(v) for v in parsed], dtype=np.float64)
 
 
-def _codes(column: Column, series: pd.Series[Any]) -> Array:
+def _codes(column: Column, series: pd.Series[Any], odd: OddValues | None) -> Array:
     """Position of each row's category; -1 where it is missing or was never seen in training."""
     position = {key: i for i, key in enumerate(column.categories)}
     missing = series.isna().to_numpy()
@@ -46,11 +52,20 @@ def _codes(column: Column, series: pd.Series[Any]) -> Array:
     codes = np.full(len(series), -1, dtype=np.int64)
     codes[~missing] = known[inverse] if len(uniques) else -1
     never = uniques[known < 0] if len(uniques) else uniques
+    # One of very many may have been seen, but too rarely to be kept.
     if len(never) and len(column.categories) < MOST_CATEGORIES:
-        warnings.warn(
-            f"column {column.name!r}: {listed(never.tolist(), 5)} was never seen in training and counts as "
-            f"not available; seen: {listed(column.categories)}",
-            AskwiseWarning,
-            stacklevel=2,
-        )
+        if odd is None:
+            _warn_never_seen(column, never)
+        else:
+            at = known[inverse] < 0
+            odd.add_never_seen(column, np.flatnonzero(~missing)[at], uniques[inverse[at]])
     return codes
+
+
+def _warn_never_seen(column: Column, never: Array) -> None:
+    warnings.warn(
+        f"column {column.name!r}: {listed(never.tolist(), 5)} was never seen in training and counts as "
+        f"not available; seen: {listed(column.categories)}",
+        AskwiseWarning,
+        stacklevel=3,
+    )

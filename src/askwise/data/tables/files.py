@@ -27,7 +27,7 @@ def table_type(path: Path) -> str:
 
 def read_table(path: str | Path) -> pd.DataFrame:
     """A DataFrame from CSV (also .gz) or Parquet; the separator of a CSV is read off its first line."""
-    file = _existing(path)
+    file = check_file(path)
     kind = table_type(file)
     if kind not in (*TABLE_TYPES, ""):
         raise AskwiseError(
@@ -45,7 +45,7 @@ def read_table(path: str | Path) -> pd.DataFrame:
 
 
 def _read_csv(file: Path) -> pd.DataFrame:
-    separator = _separator(file)
+    separator = csv_separator(file)
 
     def read(decimal: str) -> pd.DataFrame:
         return pd.read_csv(
@@ -53,10 +53,15 @@ def _read_csv(file: Path) -> pd.DataFrame:
         )
 
     frame = read(".")
+    return read(",") if has_decimal_commas(frame, separator) else frame
+
+
+def has_decimal_commas(frame: pd.DataFrame, separator: str) -> bool:
+    """Whether a table, read with decimal points, has a column of texts that are all numbers with a decimal comma."""
+    if separator == ",":
+        return False
     texts = [frame[c].dropna() for c in frame.columns if not pd.api.types.is_numeric_dtype(frame[c].dtype)]
-    if separator != "," and any(len(t) and t.astype(str).str.fullmatch(r"-?\d+,\d+").all() for t in texts):
-        frame = read(",")
-    return frame
+    return any(len(t) and bool(t.astype(str).str.fullmatch(r"-?\d+,\d+").all()) for t in texts)
 
 
 def _read_parquet(file: Path) -> pd.DataFrame:
@@ -72,7 +77,8 @@ def _read_parquet(file: Path) -> pd.DataFrame:
         raise AskwiseError(f"{file} can't be read as Parquet: {error}") from None
 
 
-def _existing(path: str | Path) -> Path:
+def check_file(path: str | Path) -> Path:
+    """The path of a file that is there and not empty."""
     file = Path(path)
     if not file.exists():
         raise AskwiseError(f"there is no file {file}")
@@ -102,7 +108,8 @@ def _opened(file: Path, errors: str = "strict") -> TextIO:
     return open(file, encoding="utf-8-sig", errors=errors, newline="")
 
 
-def _separator(file: Path) -> str:
+def csv_separator(file: Path) -> str:
+    """The separator of a CSV, read off its first line."""
     try:
         with _opened(file, errors="replace") as lines:
             first = lines.readline()
@@ -113,7 +120,7 @@ def _separator(file: Path) -> str:
 
 def read_costs(path: str | Path) -> dict[str, float]:
     """Prices from a CSV with columns name,cost or a JSON mapping."""
-    file = _existing(path)
+    file = check_file(path)
     if file.suffix == ".json":
         return _without_remarks(read_mapping(file, "prices"))
     table = read_table(file)
@@ -133,7 +140,7 @@ def _without_remarks(data: dict[str, Any]) -> dict[str, Any]:
 
 def read_mapping(path: str | Path, what: str) -> dict[str, Any]:
     """A JSON object."""
-    file = _existing(path)
+    file = check_file(path)
     try:
         data = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=each_once)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -159,7 +166,7 @@ def read_questions(path: str | Path) -> dict[str, Any]:
 
     In a CSV, bars stand between choices.
     """
-    file = _existing(path)
+    file = check_file(path)
     if file.suffix.lower() == ".json":
         return _without_remarks(read_mapping(file, "questions"))
     kind = table_type(file)
@@ -168,7 +175,7 @@ def read_questions(path: str | Path) -> dict[str, Any]:
     try:
         # Every cell is a text here, which pandas would turn into numbers and missing values.
         with _opened(file) as lines:
-            rows = csv.reader(lines, delimiter=_separator(file), skipinitialspace=True, strict=True)
+            rows = csv.reader(lines, delimiter=csv_separator(file), skipinitialspace=True, strict=True)
             return _questions(file, rows)
     except (csv.Error, UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
         raise AskwiseError(f"{file} can't be read as CSV: {error}") from None

@@ -19,6 +19,7 @@ from askwise.data.tables.encoding import encode_column
 from askwise.data.tables.groups import GroupSpec, as_list, find_column, group_members
 from askwise.data.tables.prices import group_costs
 from askwise.data.tables.questions import QuestionSpec, Wording, read_words
+from askwise.data.tables.remarks import OddValues
 
 if TYPE_CHECKING:
     from askwise.core.rows import Rows
@@ -91,14 +92,17 @@ class Schema:
         own, its = self.wording_of(group), self.wording_of(columns[0].name)
         return Wording(own.text or its.text, its.unit, own.help or its.help)
 
-    def encode(self, frame: pd.DataFrame) -> Rows:
-        """Rows without answers: missing values are absent, categories never seen in training too, with a warning."""
+    def encode(self, frame: pd.DataFrame, odd: OddValues | None = None) -> Rows:
+        """Rows without answers: missing values are absent, categories never seen in training too, with a warning.
+
+        odd: gathers these categories, and numbers outside the range of training, in place of the warning.
+        """
         x = np.zeros((len(frame), self.space.n_entries), dtype=np.float32)
         present = np.zeros((len(frame), len(self.columns)), dtype=bool)
         entry = 0
         for c, column in enumerate(self.columns):
             width = column.n_entries
-            present[:, c] = encode_column(column, frame.iloc[:, c], x[:, entry : entry + width])
+            present[:, c] = encode_column(column, frame.iloc[:, c], x[:, entry : entry + width], odd)
             entry += width
         return rows_of(self.space, x, present)
 
