@@ -65,7 +65,11 @@ class Background:
 
     def press_ctrl_c(self):
         """Send SIGINT to every process of the group, as a terminal does; return the exit code and standard error."""
-        os.killpg(self.group, signal.SIGINT)
+        return self.send("SIGINT")
+
+    def send(self, name):
+        """Send a signal to every process of the group; return the exit code and standard error."""
+        os.killpg(self.group, signal.Signals[name])
         _, errors = self._process.communicate(timeout=60)
         return self._process.returncode, errors
 

@@ -359,6 +359,10 @@ MISTAKES = {
         ("evaluate", "colours.askwise", "test.csv"),
         ["is a model of images, and test.csv a table", "--images COLUMN; it has 'file', 'colour'"],
     ),
+    "images to predict as rows": (
+        ("predict", "colours.askwise", "test", "-o", "out.csv"),
+        ["a model of images, and predict takes rows of a table; use askwise ask MODEL --image FILE"],
+    ),
     "images with other labels": (("evaluate", "colours.askwise", "broken"), ["bad.png can't be read"]),
     "asking without an image": (ASK, ["colours.askwise asks for patches of an image; give one: --image FILE"]),
     "an image that is not there": ((*ASK, "--image", "gone.png"), ["there is no file gone.png"]),

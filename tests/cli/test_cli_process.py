@@ -69,7 +69,7 @@ def test_the_command_line_itself_loads_nothing_heavy():
 
 
 def test_help_has_examples_for_every_command(run):
-    for command in ([], ["demo"], ["train"], ["evaluate"], ["ask"], ["info"]):
+    for command in ([], ["demo"], ["train"], ["evaluate"], ["predict"], ["ask"], ["info"]):
         said = run(*command, "--help")
         assert said.exit_code == 0
         assert "Examples:\n    askwise" in said.stdout
