@@ -119,9 +119,9 @@ def _prepare(path: Path, rows: Path, everything: bool, stop: str | None, costs: 
             "one image, askwise evaluate for many with known answers, or in Python load(MODEL).acquire(images, stop)"
         )
     model = estimator.model_
-    prices = model.costs(None if costs is None else read_costs(costs))
+    prices = None if costs is None else read_costs(costs)
     # Looked up once: what an average cost stands for, and a warning about it, are the same for all rows.
-    rule = None if everything else model.rule(estimator.stop if given is None else given, prices)
+    rule = None if everything else model.rule(estimator.stop if given is None else given, model.costs(prices))
     return _Job(model, rows, open_table(rows), rule, prices, not everything)
 
 
@@ -133,7 +133,7 @@ class _Job:
     rows: Path
     table: ChunkedTable
     rule: StoppingRule | None
-    prices: tuple[float, ...]
+    prices: dict[str, float] | None
     ask: bool
 
     @property

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from askwise import AskwiseError
+from askwise.data.tables import chunks
 from askwise.data.tables.chunks import open_table
 from askwise.data.tables.schema import Schema
 
@@ -28,8 +29,8 @@ def read(path, schema, n_rows, kept=()):
     return list(open_table(path).chunks(n_rows, schema.columns, list(kept)))
 
 
-def encoded(chunks, schema):
-    rows = [schema.encode(chunk.frame[list(schema.column_names)]) for chunk in chunks]
+def encoded(found, schema):
+    rows = [schema.encode(chunk.frame[list(schema.column_names)]) for chunk in found]
     return [np.concatenate([getattr(r, part).numpy() for r in rows]) for part in ("x", "present")]
 
 
@@ -45,9 +46,15 @@ def test_a_csv_means_the_same_whatever_chunks_it_is_read_in(tmp_path, schema, ke
 
 def test_a_chunk_knows_the_numbers_of_its_rows_and_how_much_of_the_file_is_read(tmp_path, schema):
     (tmp_path / "t.csv").write_text(TEXT)
-    chunks = read(tmp_path / "t.csv", schema, 3)
-    assert [chunk.frame.index.tolist() for chunk in chunks] == [[0, 1, 2], [3]]
-    assert chunks[-1].fraction == 1
+    found = read(tmp_path / "t.csv", schema, 3)
+    assert [chunk.frame.index.tolist() for chunk in found] == [[0, 1, 2], [3]]
+    assert found[-1].fraction == 1
+
+
+def test_a_wide_table_is_read_in_chunks_of_fewer_rows(tmp_path, schema, monkeypatch):
+    monkeypatch.setattr(chunks, "MOST_VALUES", 10)
+    (tmp_path / "t.csv").write_text(TEXT)
+    assert [len(chunk.frame) for chunk in read(tmp_path / "t.csv", schema, 100)] == [2, 2]
 
 
 def test_what_is_kept_from_a_csv_is_text_as_it_stands_there(tmp_path, schema):
@@ -76,8 +83,8 @@ def test_decimal_commas_are_read_where_the_comma_does_not_separate(tmp_path, sch
 
 def test_a_compressed_csv_is_read_too(tmp_path, schema):
     pd.DataFrame({"age": range(50)}).to_csv(tmp_path / "t.csv.gz", index=False)
-    chunks = read(tmp_path / "t.csv.gz", schema, 20)
-    assert pd.concat([c.frame for c in chunks])["age"].tolist() == list(range(50))
+    found = read(tmp_path / "t.csv.gz", schema, 20)
+    assert pd.concat([c.frame for c in found])["age"].tolist() == list(range(50))
 
 
 def test_parquet_is_read_across_row_groups_and_what_is_kept_has_its_type(tmp_path, schema):
@@ -85,12 +92,12 @@ def test_parquet_is_read_across_row_groups_and_what_is_kept_has_its_type(tmp_pat
     days = pd.date_range("2026-01-01", periods=10)
     frame = pd.DataFrame({"day": days, "age": np.arange(10.0), "code": list("12x12x12x1")})
     frame.astype({"code": "category"}).set_index("day").to_parquet(tmp_path / "t.parquet", row_group_size=4)
-    chunks = read(tmp_path / "t.parquet", schema, 3, ["day", "age"])
-    assert pd.concat([c.frame for c in chunks])["age"].tolist() == list(range(10))
-    kept = pd.concat([c.kept for c in chunks])
+    found = read(tmp_path / "t.parquet", schema, 3, ["day", "age"])
+    assert pd.concat([c.frame for c in found])["age"].tolist() == list(range(10))
+    kept = pd.concat([c.kept for c in found])
     assert pa.types.is_timestamp(kept["day"].dtype.pyarrow_dtype)
     assert kept.index.tolist() == list(range(10))
-    assert chunks[-1].fraction == 1
+    assert found[-1].fraction == 1
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from typing import Protocol
 
 import pandas as pd
 
-from askwise.core.errors import AskwiseError
 from askwise.data.tables.column import Column
-from askwise.data.tables.files import TABLE_TYPES, check_file, table_type
+from askwise.data.tables.files import check_table, is_parquet
 
-PARQUET_TYPES = (".parquet", ".pq")
+# Values that are read together; a wide table is read in chunks of fewer rows.
+MOST_VALUES = 2**24
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,19 @@ class ChunkedTable(Protocol):
     def columns(self) -> tuple[str, ...]: ...
 
     def chunks(self, n_rows: int, read: Sequence[Column], kept: Sequence[str]) -> Iterator[Chunk]:
-        """Chunks of so many rows: the columns `read` that the file has, and the columns `kept`, as they are there."""
+        """Chunks of at most so many rows, with the columns `read` that the file has, and those `kept` as they are."""
         ...
+
+
+def rows_of_chunk(n_rows: int, n_columns: int) -> int:
+    """How many rows to read together where so many are wanted of so many columns."""
+    return max(1, min(n_rows, MOST_VALUES // max(1, n_columns)))
 
 
 def open_table(path: str | Path) -> ChunkedTable:
     """The table in a CSV (also .gz) or Parquet file; nothing but its column names is read yet."""
-    file = check_file(path)
-    kind = table_type(file)
-    if kind not in (*TABLE_TYPES, ""):
-        raise AskwiseError(
-            f"{file} is a {kind} file; give a table as CSV (.csv, .tsv, .txt, also with .gz) or Parquet (.parquet)"
-        )
-    if kind in PARQUET_TYPES:
+    file = check_table(path)
+    if is_parquet(file):
         from askwise.data.tables.parquet_chunks import ParquetTable
 
         return ParquetTable.open(file)

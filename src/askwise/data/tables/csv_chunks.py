@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from askwise.core.errors import AskwiseError
-from askwise.data.tables.chunks import Chunk
+from askwise.data.tables.chunks import Chunk, rows_of_chunk
 from askwise.data.tables.column import CATEGORY, NUMBER, Column, category_key
 from askwise.data.tables.files import MISSING_TEXTS, csv_separator, has_decimal_commas
 
@@ -50,7 +50,7 @@ class CsvTable:
         return tuple(header.strip() for header in self.headers)
 
     def chunks(self, n_rows: int, read: Sequence[Column], kept: Sequence[str]) -> Iterator[Chunk]:
-        """Chunks of so many rows. What is kept is text, as it stands in the file."""
+        """Chunks of at most so many rows. What is kept is text, as it stands in the file."""
         header_of = dict(zip(self.columns, self.headers, strict=True))
         here = [column for column in read if column.name in header_of]
         texts = {header_of[name] for name in kept} | {header_of[c.name] for c in here if c.kind == CATEGORY}
@@ -61,7 +61,7 @@ class CsvTable:
             "dtype": dict.fromkeys(texts, "string"),
             # Texts are kept as they are: whether one stands for a missing value is looked at later.
             "na_values": dict.fromkeys(numbers, MISSING_TEXTS),
-            "chunksize": n_rows,
+            "chunksize": rows_of_chunk(n_rows, len(self.headers)),
         }
         size, start = max(1, self.file.stat().st_size), 0
         # Given the raw file, pandas unpacks it, and how far it has come can be told.

@@ -17,7 +17,8 @@ from askwise.data.tables.questions import KEYS
 
 # What stands for a missing value in a CSV. "None" does not: people answer it.
 MISSING_TEXTS = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?"]
-TABLE_TYPES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
+PARQUET_TYPES = (".parquet", ".pq")
+TABLE_TYPES = (".csv", ".tsv", ".txt", *PARQUET_TYPES)
 
 
 def table_type(path: Path) -> str:
@@ -27,13 +28,8 @@ def table_type(path: Path) -> str:
 
 def read_table(path: str | Path) -> pd.DataFrame:
     """A DataFrame from CSV (also .gz) or Parquet; the separator of a CSV is read off its first line."""
-    file = check_file(path)
-    kind = table_type(file)
-    if kind not in (*TABLE_TYPES, ""):
-        raise AskwiseError(
-            f"{file} is a {kind} file; give a table as CSV (.csv, .tsv, .txt, also with .gz) or Parquet (.parquet)"
-        )
-    if kind in (".parquet", ".pq"):
+    file = check_table(path)
+    if is_parquet(file):
         return _read_parquet(file)
     try:
         frame = _read_csv(file)
@@ -75,6 +71,22 @@ def _read_parquet(file: Path) -> pd.DataFrame:
         if isinstance(error, AskwiseError):
             raise
         raise AskwiseError(f"{file} can't be read as Parquet: {error}") from None
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a table's file is Parquet, by its ending; else it is CSV."""
+    return table_type(path) in PARQUET_TYPES
+
+
+def check_table(path: str | Path) -> Path:
+    """The path of a file that is there, not empty and a table by its ending."""
+    file = check_file(path)
+    kind = table_type(file)
+    if kind not in (*TABLE_TYPES, ""):
+        raise AskwiseError(
+            f"{file} is a {kind} file; give a table as CSV (.csv, .tsv, .txt, also with .gz) or Parquet (.parquet)"
+        )
+    return file
 
 
 def check_file(path: str | Path) -> Path:

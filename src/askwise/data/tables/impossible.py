@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from askwise.core.errors import AskwiseError
@@ -30,7 +31,7 @@ def _first_in_column(column: Column, series: pd.Series[Any]) -> tuple[int, str] 
         return None
     for row, value in enumerate(series):
         try:
-            column.parse(int(value) if isinstance(value, bool) else value)
+            column.parse(int(value) if isinstance(value, (bool, np.bool_)) else value)
         except AskwiseError as error:
             return row, str(error)
     return None

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from askwise.core.errors import AskwiseError
-from askwise.data.tables.chunks import Chunk
+from askwise.data.tables.chunks import Chunk, rows_of_chunk
 from askwise.data.tables.column import Column
 
 
@@ -34,12 +34,12 @@ class ParquetTable:
         return cls(path, parquet, tuple(parquet.schema_arrow.names))
 
     def chunks(self, n_rows: int, read: Sequence[Column], kept: Sequence[str]) -> Iterator[Chunk]:
-        """Chunks of so many rows. What is kept has the types of the file."""
+        """Chunks of at most so many rows. What is kept has the types of the file."""
         here = [column.name for column in read if column.name in self.columns]
         n_all, start = self.parquet.metadata.num_rows, 0
         wanted = list(dict.fromkeys([*here, *kept]))
         with _reading(self.file):
-            for batch in self.parquet.iter_batches(n_rows, columns=wanted):
+            for batch in self.parquet.iter_batches(rows_of_chunk(n_rows, len(wanted)), columns=wanted):
                 index = pd.RangeIndex(start, start + batch.num_rows)
                 start += batch.num_rows
                 frame = batch.select(here).to_pandas(ignore_metadata=True).set_axis(index, axis=0)

@@ -21,11 +21,13 @@ def remark_on(column: Column, value: Any) -> str:
 
 
 def outside_text(column: Column, value: Any) -> str:
+    """The remark on a number beyond the range seen in training."""
     given, low, high = (f"{number:,.10g}" for number in (value, column.low, column.high))
     return f"{column.name!r} is {given}, outside what was seen in training, {low} to {high}"
 
 
 def never_seen_text(column: Column, value: Any) -> str:
+    """The remark on a category that training did not have."""
     return f"{column.name!r} is {shortened(value)}, never seen in training, so it counts as not available"
 
 

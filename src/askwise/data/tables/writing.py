@@ -11,8 +11,7 @@ from typing import Any
 import pandas as pd
 
 from askwise.core.errors import AskwiseError
-from askwise.data.tables.chunks import PARQUET_TYPES
-from askwise.data.tables.files import TABLE_TYPES, table_type
+from askwise.data.tables.files import TABLE_TYPES, is_parquet, table_type
 from askwise.data.whole_file import whole_file
 
 # Writes some rows after those before.
@@ -21,13 +20,12 @@ Write = Callable[[pd.DataFrame], None]
 
 def check_can_write(path: Path) -> None:
     """Raise an error for a path whose ending says nothing that is written here, or if a package for it is missing."""
-    kind = table_type(path)
-    if kind not in TABLE_TYPES or (kind in PARQUET_TYPES and path.suffix == ".gz"):
+    if table_type(path) not in TABLE_TYPES or (is_parquet(path) and path.suffix == ".gz"):
         raise AskwiseError(
             f"a table is written as CSV or Parquet, was given {path}; give a name that ends in .csv, .csv.gz, .tsv or "
             ".parquet"
         )
-    if kind in PARQUET_TYPES:
+    if is_parquet(path):
         from askwise.data.tables.parquet_chunks import pyarrow_parquet
 
         pyarrow_parquet(path, "writing")
@@ -40,7 +38,7 @@ def table_writer(path: Path) -> Iterator[Write]:
     When the block ends well, the file stands under its name; when it does not, nothing is changed there.
     """
     check_can_write(path)
-    write_to = _parquet_writer if table_type(path) in PARQUET_TYPES else _csv_writer
+    write_to = _parquet_writer if is_parquet(path) else _csv_writer
     with whole_file(path) as part, write_to(part, path) as write:
         yield write
 
