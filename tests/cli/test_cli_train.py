@@ -22,7 +22,7 @@ def strict_json(text):
 def test_train_writes_a_model_with_prices_groups_and_free_columns(trained):
     space = load(trained / "heart.askwise").model_.schema.space
     prices = dict(zip(space.names, space.costs, strict=True))
-    assert prices == {"pressure": 2.5, "exercise test": 15, "smoker": 1, "scan": 40}
+    assert prices == {"pressure": 2.5, "exercise test": 15, "smoker": 1, "scan": 40, "site": 1}
 
 
 def test_the_model_remembers_its_target_and_the_name_of_its_data(trained):
