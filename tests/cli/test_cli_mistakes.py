@@ -121,7 +121,7 @@ MISTAKES = {
     "no column that tells anything": (
         ("train", "t.csv", "--target", "y"),
         {"t.csv": "a,b,y\n" + "1,,p\n1,,q\n" * 5},
-        ["no column has different values", "'b' (no value in any row) and 'a' (one value only)"],
+        ["no column has different values", "'b' (no value in any row) and 'a' (the same value in every row)"],
     ),
     "class weights for a number": (
         ("train", "cases.csv", "--target", "scan", "--class-weights", "balanced"),

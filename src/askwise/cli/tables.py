@@ -60,7 +60,7 @@ def drop_identifiers(frame: pd.DataFrame, named: AbstractSet[str], out: Out) -> 
 
 
 def drop_useless(frame: pd.DataFrame, named: AbstractSet[str], out: Out) -> pd.DataFrame:
-    """Drop columns without any value, and those with one value only unless an option names them; a note tells which."""
+    """Drop columns without any value, and those with the same value in every row unless an option names them."""
     from askwise.data.tables.checks.useless import constant_columns, empty_columns
 
     empty = empty_columns(frame)
@@ -68,7 +68,7 @@ def drop_useless(frame: pd.DataFrame, named: AbstractSet[str], out: Out) -> pd.D
     if not empty and not constant:
         return frame
     parts = [f"{listed(empty)} (no value in any row)"] if empty else []
-    parts += [f"{listed(constant)} (one value only)"] if constant else []
+    parts += [f"{listed(constant)} (the same value in every row)"] if constant else []
     sentence = f"left out, since they tell nothing: {' and '.join(parts)}"
     if len(empty) + len(constant) == len(frame.columns):
         raise AskwiseError(f"no column has different values, so there is nothing to learn from; {sentence}")

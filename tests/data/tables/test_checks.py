@@ -184,6 +184,26 @@ def test_a_number_among_its_like_is_no_sentinel(values):
     assert found(frame) == set()
 
 
+def test_999_once_is_enough():
+    (finding,) = check_table(with_value("age", 999, slice(0, 1))(sound_table()), "outcome", has_classes=True)
+    assert finding.found == "999 in 1 row, far from the others (20 to 89)."
+
+
+def test_a_few_texts_among_numbers_are_found():
+    frame = sound_table()
+    frame["age"] = frame["age"].astype(int).astype(str)
+    frame.loc[:6, "age"] = "unknown"
+    (finding,) = check_table(frame, "outcome", has_classes=True)
+    assert (finding.kind, finding.columns) == ("text-number", ("age",))
+    assert finding.found == "Numbers, with texts among them: 'unknown'."
+
+
+@pytest.mark.parametrize("name", ["subject", "family"])
+def test_a_few_kinds_under_the_name_of_a_person_are_no_persons(name):
+    frame = with_column(name, lambda rng, t: rng.choice(["math", "art", "music", "law", "latin", "logic"], len(t)))
+    assert found(frame(sound_table())) == set()
+
+
 def test_an_answer_that_is_a_sentinel_is_found():
     frame = sound_table().assign(outcome=np.random.default_rng(0).normal(50, 10, 300))
     frame.loc[:6, "outcome"] = 999
@@ -217,8 +237,14 @@ def test_nullable_answers_are_understood_and_missing_ones_told(kind):
 def test_a_column_with_one_value_and_holes_is_told_how_to_say_no():
     frame = sound_table().assign(ill=np.where(np.arange(300) < 90, "yes", None))
     (finding,) = check_table(frame, "outcome", has_classes=True)
-    assert finding.found == "One value only, yes; it is missing in 210 of 300 rows."
+    assert (finding.kind, finding.found) == ("one-value", "Only 'yes' in 90 rows, and missing in the other 210.")
     assert "write no into it" in finding.advice
+
+
+def test_a_mark_only_where_the_answer_is_yes_gives_it_away():
+    frame = sound_table()
+    frame["mark"] = frame["outcome"].where(frame["outcome"] == "sick").str.replace("sick", "x")
+    assert found(frame) == {("leak", "mark"), ("one-value", "mark")}
 
 
 def test_few_rows_are_told_with_the_width_of_the_interval():

@@ -1,4 +1,4 @@
-"""Columns that number or name cases: identifiers of one row each, and of persons with several rows."""
+"""Identifiers: columns whose values are nearly all different, and tell nothing about a new case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from askwise.core.arrays import Array
 from askwise.data.tables.checks.checked_table import CheckedTable
 from askwise.data.tables.checks.finding import COLUMNS, Finding, Severity
-from askwise.data.tables.checks.names import names_a_person, names_an_identifier
+from askwise.data.tables.checks.names import names_an_identifier
 from askwise.data.tables.checks.numbers import holds_numbers, holds_whole_numbers, numbers_of
 
 # More different texts than this, in more than half of the rows: `askwise train` leaves the column out.
@@ -19,46 +19,6 @@ NEARLY_ALL = 0.95
 FEWEST_ROWS = 20
 # Without a telling name, whole numbers need more rows: a few are often all different by chance.
 FEWEST_ROWS_OF_NUMBERS = 50
-
-FEWEST_PERSONS, FEWEST_NUMBERED = 5, 20
-# Values that repeat more often than this are kinds of cases rather than persons or devices.
-MOST_ROWS_OF_ONE, FEWEST_ROWS_OF_ONE = 50, 1.2
-
-
-def find_repeated_persons(table: CheckedTable) -> list[Finding]:
-    """Find columns that say which rows belong to one person, if rows are not kept together by a column."""
-    if table.split_by:
-        return []
-    return [_repeated(name, table.X[name]) for name in table.X.columns if _repeats_persons(name, table.X[name])]
-
-
-def _repeats_persons(name: str, values: pd.Series[Any]) -> bool:
-    is_person, is_identifier = names_a_person(name), names_an_identifier(name)
-    if holds_numbers(values):
-        if not (is_person or is_identifier) or not holds_whole_numbers(values):
-            return False
-    elif pd.api.types.is_bool_dtype(values.dtype) or not (is_person or is_identifier or _holds_numbered(values)):
-        return False
-    counts = values.value_counts().to_numpy()
-    fewest = FEWEST_PERSONS if is_person and (is_identifier or not holds_numbers(values)) else FEWEST_NUMBERED
-    if len(counts) < fewest or (counts > 1).sum() < 2:
-        return False
-    return is_person or FEWEST_ROWS_OF_ONE <= counts.mean() <= MOST_ROWS_OF_ONE
-
-
-def _repeated(name: str, values: pd.Series[Any]) -> Finding:
-    counts = values.value_counts().to_numpy()
-    found = (
-        f"Its values repeat: {len(counts)} different ones in {int(counts.sum())} rows, {int(counts.max())} rows at "
-        "most with the same one."
-    )
-    why = (
-        "Rows of one person are alike. If some are learnt from and others are held out, results look better than they "
-        "are for a new person."
-    )
-    return Finding(
-        "repeated-person", (name,), Severity.SERIOUS, found, why, f"Keep them together: --split-by {COLUMNS}."
-    )
 
 
 def find_identifiers(table: CheckedTable) -> list[Finding]:
@@ -146,11 +106,3 @@ def _identifier(name: str, values: pd.Series[Any], what: str) -> Finding:
         why,
         f"Leave it out: --drop {COLUMNS}. If it is measured, keep it.",
     )
-
-
-def _holds_numbered(values: pd.Series[Any]) -> bool:
-    """Whether texts are numbers behind the same letters, as p12 and p7."""
-    texts = values.dropna().iloc[:200].astype(str)
-    if not len(texts) or not texts.str.fullmatch(r"\D{0,12}\d+").all():
-        return False
-    return texts.str.replace(r"\d+$", "", regex=True).nunique() == 1

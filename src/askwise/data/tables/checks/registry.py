@@ -11,11 +11,13 @@ from askwise.data.tables.checks.answers import find_infinities, find_missing_ans
 from askwise.data.tables.checks.checked_table import CheckedTable, checked_table
 from askwise.data.tables.checks.dates import find_dates
 from askwise.data.tables.checks.finding import Finding, worst_first
-from askwise.data.tables.checks.identifiers import find_identifiers, find_repeated_persons
+from askwise.data.tables.checks.identifiers import find_identifiers
 from askwise.data.tables.checks.leaks import find_leaks
+from askwise.data.tables.checks.persons import find_repeated_persons
 from askwise.data.tables.checks.rows import find_duplicates, find_few_rows
 from askwise.data.tables.checks.sentinels import find_sentinels
-from askwise.data.tables.checks.useless import find_constant, find_empty
+from askwise.data.tables.checks.text_numbers import find_text_numbers
+from askwise.data.tables.checks.useless import find_constant, find_empty, find_one_value
 
 Check = Callable[[CheckedTable], list[Finding]]
 
@@ -25,6 +27,7 @@ COLUMN_CHECKS: Mapping[str, Check] = {
     "constant": find_constant,
     "date": find_dates,
     "repeated-person": find_repeated_persons,
+    "text-number": find_text_numbers,
     "identifier": find_identifiers,
 }
 # These look at all other columns.
@@ -32,6 +35,7 @@ CHECKS: Mapping[str, Check] = {
     "one-answer": find_one_answer,
     "infinity": find_infinities,
     "leak": find_leaks,
+    "one-value": find_one_value,
     "sentinel": find_sentinels,
     "missing-answers": find_missing_answers,
 }  # These look at all columns but identifiers, which differ in copies of a row.

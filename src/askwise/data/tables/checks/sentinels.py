@@ -17,7 +17,8 @@ EIGHTS = tuple(8 * (10**digits - 1) // 9 for digits in range(2, 6))
 FRACTIONS = (99.9, 999.9, 9999.9)
 NEGATIVE = (-1, -1000, -10000, *(-n for n in (*NINES, *EIGHTS, *FRACTIONS)))
 SENTINELS = np.array([*NEGATIVE, *NINES, *(n - 1 for n in NINES[1:]), *EIGHTS, *FRACTIONS])
-FEWEST_ROWS = 2
+# A small one must be there more often; 999 once is enough.
+FEWEST_ROWS, SURELY = 2, 900
 FEWEST_OTHERS = 5
 # Farther from the others than so many times the largest gap among those nearest to it.
 FAR = 3.0
@@ -42,7 +43,7 @@ def sentinels_of(values: pd.Series[Any]) -> list[float]:
     if not len(numbers) or not np.isin([numbers.min(), numbers.max()], SENTINELS).any():
         return []
     different, counts = np.unique(numbers, return_counts=True)
-    may_be = np.isin(different, SENTINELS) & (counts >= FEWEST_ROWS)
+    may_be = np.isin(different, SENTINELS) & ((counts >= FEWEST_ROWS) | (np.abs(different) >= SURELY))
     others = different[~may_be]
     if len(others) < FEWEST_OTHERS:
         return []
@@ -65,7 +66,7 @@ def _is_far(value: float, others: Array) -> bool:
 
 def _finding(name: str, values: pd.Series[Any], sentinels: list[float], target: str) -> Finding:
     numbers = numbers_of(values)
-    texts = [f"{value:.15g} in {int((numbers == value).sum())} rows" for value in sentinels]
+    texts = [_times(value, int((numbers == value).sum())) for value in sentinels]
     others = numbers[~np.isin(numbers, sentinels) & np.isfinite(numbers)]
     found = f"{' and '.join(texts)}, far from the others ({others.min():.4g} to {others.max():.4g})."
     what = "an answer" if name == target else "a measurement"
@@ -73,3 +74,7 @@ def _finding(name: str, values: pd.Series[Any], sentinels: list[float], target: 
     return Finding(
         "sentinel", (name,), Severity.WARNING, found, why, "Leave these cells empty, if that is what it means."
     )
+
+
+def _times(value: float, n_rows: int) -> str:
+    return f"{value:.15g} in {n_rows} {'row' if n_rows == 1 else 'rows'}"

@@ -1,4 +1,4 @@
-"""Columns that tell nothing: those without any value, and those with one value only."""
+"""Columns that tell nothing, or little: without any value, or with one value only."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 from askwise.core.errors import shortened
 from askwise.data.tables.checks.checked_table import LOOK_ROWS, CheckedTable
 from askwise.data.tables.checks.finding import Finding, Severity
+from askwise.data.tables.column import category_key
 
 
 def empty_columns(frame: pd.DataFrame) -> list[str]:
@@ -17,8 +18,8 @@ def empty_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def constant_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns with one value only, wherever they have one."""
-    return [str(name) for name in frame.columns if _is_constant(frame[name])]
+    """Return the columns with the same value in every row."""
+    return [str(name) for name in frame.columns if _has_one_value(frame[name]) and not frame[name].isna().any()]
 
 
 def _is_empty(values: pd.Series[Any]) -> bool:
@@ -26,7 +27,7 @@ def _is_empty(values: pd.Series[Any]) -> bool:
     return bool(values.iloc[:LOOK_ROWS].isna().all() and values.isna().all())
 
 
-def _is_constant(values: pd.Series[Any]) -> bool:
+def _has_one_value(values: pd.Series[Any]) -> bool:
     return values.iloc[:LOOK_ROWS].nunique() <= 1 and values.nunique() == 1
 
 
@@ -39,21 +40,33 @@ def find_empty(table: CheckedTable) -> list[Finding]:
 
 
 def find_constant(table: CheckedTable) -> list[Finding]:
-    """Find columns with one value only; those that options name are asked all the same."""
-    return [_constant(name, table.X[name]) for name in constant_columns(table.X) if name not in table.wanted]
-
-
-def _constant(name: str, values: pd.Series[Any]) -> Finding:
-    known = values[values.notna()]
-    value = shortened(known.iloc[0] if isinstance(known.iloc[0], str) else str(known.iloc[0]), 40).strip("'")
+    """Find columns with the same value in every row; those that options name are asked all the same."""
     why = "Its answer is always the same, so `askwise train` leaves it out."
-    if len(known) == len(values):
-        found, advice = (
-            f"The same value in every row: {value}.",
-            "Nothing to do. To ask it all the same, give it a price in --costs.",
+    advice = "Nothing to do. To ask it all the same, give it a price in --costs."
+    return [
+        Finding(
+            "constant", (name,), Severity.NOTE, f"The same value in every row: {_value(table.X[name])}.", why, advice
         )
-    else:
-        n_missing = len(values) - len(known)
-        found = f"One value only, {value}; it is missing in {n_missing} of {len(values)} rows."
-        advice = "If an empty cell means no, write no into it: then it can be learnt from."
-    return Finding("constant", (name,), Severity.NOTE, found, why, advice)
+        for name in constant_columns(table.X)
+        if name not in table.wanted
+    ]
+
+
+def find_one_value(table: CheckedTable) -> list[Finding]:
+    """Find columns that have one value or none, as a mark for yes has."""
+    why = "A missing value is a question that can't be asked, so it is never learnt what no means."
+    advice = "If an empty cell means no, write no into it."
+    findings = []
+    for name in table.X.columns:
+        values = table.X[name]
+        n_missing = int(values.isna().sum())
+        if _has_one_value(values) and n_missing:
+            found = f"Only {_value(values)} in {len(values) - n_missing} rows, and missing in the other {n_missing}."
+            findings.append(Finding("one-value", (str(name),), Severity.WARNING, found, why, advice))
+    return findings
+
+
+def _value(values: pd.Series[Any]) -> str:
+    """Return the only value of a column as it is shown."""
+    value = values.dropna().iloc[0]
+    return shortened(value, 40) if isinstance(value, str) else category_key(value)
