@@ -100,7 +100,8 @@ def trained(tmp_path_factory, cases, new_cases, run):
     for name, (frame, answers) in {"cases.csv": cases, "test.csv": new_cases}.items():
         people = [f"p{i // 3}" for i in range(len(frame))]
         frame.assign(patient=people, diagnosis=answers).to_csv(folder / name, index=False)
-    prices = {"scan": 40, "exercise test": 15, "pressure": 2.5}
+    # With a price, a column is asked although its value is always the same.
+    prices = {"scan": 40, "exercise test": 15, "pressure": 2.5, "site": 1}
     (folder / "costs.json").write_text(json.dumps(prices))
     pd.DataFrame({"name": prices.keys(), "cost": prices.values()}).to_csv(folder / "costs.csv", index=False)
     (folder / "groups.json").write_text(json.dumps({"exercise test": ["rate", "pain"]}))

@@ -103,7 +103,9 @@ def test_calibration_is_said_and_the_same_with_and_without_a_report(run, reporte
 
 def test_a_second_model_is_measured_beside_the_first(run, fast):
     pytest.importorskip("matplotlib")
+    Path("site.json").write_text('{"site": 1}')
     questions = ["--groups", "groups.json", "--free", "age,sex", "--split-by", "patient", "--scaling", "none"]
+    questions += ["--costs", "site.json"]
     made = run("train", "cases.csv", "--target", "diagnosis", *questions, *fast, "-o", "free.askwise")
     assert made.exit_code == 0, made.stderr
     said = run(

@@ -118,10 +118,10 @@ MISTAKES = {
         {"t.csv": "a,y\n" + "1,p\ninf,q\n" * 5},
         ["infinity in column 'a'"],
     ),
-    "an all-missing column": (
+    "no column that tells anything": (
         ("train", "t.csv", "--target", "y"),
-        {"t.csv": "a,b,y\n" + "1,,p\n2,,q\n" * 5},
-        ["'b' has no value in any row"],
+        {"t.csv": "a,b,y\n" + "1,,p\n1,,q\n" * 5},
+        ["no column has different values", "'b' (no value in any row) and 'a' (the same value in every row)"],
     ),
     "class weights for a number": (
         ("train", "cases.csv", "--target", "scan", "--class-weights", "balanced"),

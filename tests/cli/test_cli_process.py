@@ -31,7 +31,16 @@ def test_answers_come_from_a_pipe_and_json_goes_to_one_also_if_it_knows_only_asc
 
 def test_ctrl_c_ends_training_with_130_and_one_line(start, trained, tmp_path):
     arguments = ["train", trained / "cases.csv", "--target", "diagnosis", "-o", tmp_path / "m.askwise"]
-    arguments += ["--task", "classification", "--drop", "patient", "--epochs", 100_000, "--pretrain-epochs", 100_000]
+    arguments += [
+        "--task",
+        "classification",
+        "--drop",
+        "patient,site",
+        "--epochs",
+        100_000,
+        "--pretrain-epochs",
+        100_000,
+    ]
     process = start(*arguments, "--checkpoint", tmp_path / "runs")
     process.wait_until(lambda: list(tmp_path.glob("runs/*.checkpoint")))
     message = "Stopped. Run the same command again to go on from the last epoch.\n"

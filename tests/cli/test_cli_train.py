@@ -230,3 +230,47 @@ def test_choices_that_were_never_seen_are_told(run, folder, fast):
     said = run("train", "cases.csv", "--target", "diagnosis", "--drop", "patient", "--questions", "q.csv", *fast)
     assert "Warning: choices of 'pain' never seen in training are left out: 'always'" in said.stderr
     assert load("cases.askwise").model_.schema.column("pain").categories == ("often", "seldom", "none")
+
+
+def test_columns_that_tell_nothing_are_left_out_in_one_line(run, fast):
+    pd.read_csv("cases.csv").assign(empty=pd.NA, blank=pd.NA).to_csv("t.csv", index=False)
+    said = run("train", "t.csv", "--target", "diagnosis", "--drop", "patient", *fast)
+    assert said.exit_code == 0, said.output
+    told = "'empty', 'blank' (no value in any row) and 'site' (the same value in every row)"
+    assert f"Columns left out, since they tell nothing: {told}" in said.stderr.splitlines()
+    assert not {"empty", "blank", "site"} & set(load("t.askwise").model_.schema.column_names)
+
+
+def test_a_constant_column_that_has_a_price_is_asked_all_the_same(run, folder, fast):
+    (folder / "c.json").write_text('{"site": 2}')
+    said = run("train", "cases.csv", "-t", "diagnosis", "--drop", "patient", "--costs", "c.json", *fast)
+    assert said.exit_code == 0, said.output
+    assert "site" in load("cases.askwise").model_.schema.column_names
+
+
+def test_an_empty_column_is_left_out_of_prices_groups_and_questions_too(run, folder, fast):
+    pd.read_csv("cases.csv").assign(empty=pd.NA, blank=pd.NA).to_csv("t.csv", index=False)
+    (folder / "c.json").write_text('{"panel": 2, "blank": 3}')
+    (folder / "g.json").write_text('{"panel": ["empty"], "exercise": ["rate", "empty", 4]}')
+    (folder / "q.json").write_text('{"panel": "Which?", "empty": "What?"}')
+    files = ("--costs", "c.json", "--groups", "g.json", "--questions", "q.json", "--free", "age,blank")
+    said = run("train", "t.csv", "-t", "diagnosis", "--drop", "patient", *files, *fast)
+    assert said.exit_code == 0, said.output
+    schema = load("t.askwise").model_.schema
+    assert schema.free == ("age",)
+    assert [column.name for column in schema.columns_of("exercise")] == ["rate", "pain"]
+    assert "panel" not in schema.space.names
+
+
+def test_train_prints_the_worst_findings_and_the_command_that_shows_all(run, fast):
+    said = run("train", "cases.csv", "--target", "diagnosis", *fast)
+    assert "Serious, 'patient': Its values repeat: 100 different ones in 300 rows" in said.stderr
+    assert "askwise check cases.csv --target diagnosis" in said.stderr
+
+
+def test_with_json_findings_are_a_list_and_with_quiet_they_are_silent(run, fast):
+    said = run("train", "cases.csv", "--target", "diagnosis", "--json", *fast)
+    kinds = [finding["kind"] for finding in strict_json(said.stdout)["findings"]]
+    assert kinds == ["repeated-person", "constant"]
+    said = run("train", "cases.csv", "--target", "diagnosis", "--quiet", *fast)
+    assert said.output == ""

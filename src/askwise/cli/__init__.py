@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from askwise._version import __version__
-from askwise.cli import ask, compare, demo, evaluate, export, info, predict, serve, train, verify
+from askwise.cli import ask, check, compare, demo, evaluate, export, info, predict, serve, train, verify
 from askwise.cli.option_groups import with_option_groups
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
     epilog="""\b
 Examples:
   askwise demo
+  askwise check cases.csv --target diagnosis
   askwise train cases.csv --target diagnosis --costs costs.csv --free age,sex -o heart.askwise
   askwise evaluate heart.askwise test.csv --report report/
   askwise predict heart.askwise patients.csv --stop average-cost=40 -o predictions.csv
@@ -32,6 +33,7 @@ Examples:
 """,
 )
 app.command(epilog=demo.EXAMPLES)(with_option_groups(demo.demo))
+app.command(epilog=check.EXAMPLES)(with_option_groups(check.check))
 app.command(epilog=train.EXAMPLES)(with_option_groups(train.train))
 app.command(epilog=evaluate.EXAMPLES)(with_option_groups(evaluate.evaluate))
 app.command(epilog=predict.EXAMPLES)(with_option_groups(predict.predict))

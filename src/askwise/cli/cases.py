@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,9 +61,34 @@ class TableDescription:
         in_groups = [column for columns in (self.groups or {}).values() for column in columns]
         return {*(self.costs or {}), *in_groups, *self.free, *(self.questions or {})}
 
+    def without(self, dropped: AbstractSet[str], columns: Sequence[str]) -> TableDescription:
+        """Return the description of the table without some of its columns; a group that is left empty goes too."""
+        if not dropped:
+            return self
+        groups, gone = {}, set(dropped)
+        for group, members in (self.groups or {}).items():
+            # A position means another column once some are dropped; a name does not.
+            names = [columns[m] if isinstance(m, int) and 0 <= m < len(columns) else m for m in members]
+            groups[group] = [name for name in names if name not in dropped]
+            if names and not groups[group]:
+                gone.add(group)
+
+        def rest(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
+            return None if given is None else {name: value for name, value in given.items() if name not in gone}
+
+        return replace(
+            self, costs=rest(self.costs), groups=None if self.groups is None else rest(groups),
+            free=[name for name in self.free if name not in dropped], questions=rest(self.questions),
+        )  # fmt: skip
+
 
 def read_table_cases(out: Out, path: Path, options: TableOptions) -> Cases:
     """Read a table and the files that describe its columns."""
+    return table_cases(out, path, *read_described_table(out, path, options))
+
+
+def read_described_table(out: Out, path: Path, options: TableOptions) -> tuple[pd.DataFrame, TableDescription]:
+    """Read a table as it is, and what options and their files say about its columns."""
     if options.target is None:
         raise AskwiseError(f"{path} is a table, and nothing tells what to predict; name its column: --target COLUMN")
     with busy(out, f"Reading {path.name}"):
@@ -75,23 +101,29 @@ def read_table_cases(out: Out, path: Path, options: TableOptions) -> Cases:
     if groups is not None:
         check_groups(groups, str(options.groups))
     columns = [str(name) for name in frame.columns]
-    description = TableDescription(
+    return frame, TableDescription(
         target=options.target, drop=column_names(options.drop, columns), drop_label="--drop",
         costs=costs, groups=groups, free=column_names(options.free, columns), questions=questions,
         split_by=options.split_by, split_by_label="--split-by", task=options.task,
     )  # fmt: skip
-    return replace(prepare(out, frame, description), card={"target": options.target, "data": path.name})
+
+
+def table_cases(out: Out, path: Path, frame: pd.DataFrame, description: TableDescription) -> Cases:
+    """Return the cases of a table that was read from a file."""
+    return replace(prepare(out, frame, description), card={"target": description.target, "data": path.name})
 
 
 def prepare(out: Out, frame: pd.DataFrame, description: TableDescription) -> Cases:
-    """Split the target off a table, and drop columns that are not asked, identifiers among them."""
+    """Split the target off a table, and drop columns that are not asked: identifiers, and those that tell nothing."""
     X, y = tables.split_target(frame, description.target, out)
     split_by, X = tables.split_groups(X, description.split_by, description.split_by_label)
     X = tables.drop_columns(X, description.drop, description.drop_label)
     X = tables.drop_identifiers(X, description.named_columns(), out)
+    useful = tables.drop_useless(X, description.named_columns(), out)
+    description = description.without(set(X.columns) - set(useful.columns), X.columns)
     task, answers = choose_task(y, description.task, out)
     questions = {name: getattr(description, name) for name in ("costs", "groups", "free", "questions")}
-    return Cases(X, answers, task, questions, split_by=split_by, n_unlabelled=len(frame) - len(X))
+    return Cases(useful, answers, task, questions, split_by=split_by, n_unlabelled=len(frame) - len(X))
 
 
 def check_groups(groups: Any, label: str) -> None:

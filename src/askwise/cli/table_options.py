@@ -56,6 +56,15 @@ class TableOptions:
         names = [field.name for field in fields(self) if getattr(self, field.name) not in (None, [], field.default)]
         return [f"--{name.replace('_', '-')}" for name in names]
 
+    def arguments(self) -> list[object]:
+        """Return the options that were given, with their values, as they are typed."""
+        words: list[object] = []
+        for name in self.given():
+            value = getattr(self, name.removeprefix("--").replace("-", "_"))
+            for one in value if isinstance(value, list) else [value]:
+                words += [name, one]
+        return words
+
     def refuse(self, path: Path, image_column: str | None) -> None:
         """Raise an error for options that images at the path do not have.
 

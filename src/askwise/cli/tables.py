@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from askwise.data.tables.schema import Schema
 
 
-# More different texts than this, in more than half of the rows: an identifier.
-MOST_TEXTS = 50
-
-
 def stem(path: Path) -> str:
     """Return the name of a table's file without its endings: cases for cases.csv.gz."""
     from askwise.data.tables.files import TABLE_TYPES, table_type
@@ -50,21 +46,34 @@ def drop_columns(frame: pd.DataFrame, dropped: Sequence[str], label: str) -> pd.
 
 def drop_identifiers(frame: pd.DataFrame, named: AbstractSet[str], out: Out) -> pd.DataFrame:
     """Drop text columns that differ in most rows, such as a patient's number, unless an option names them."""
-    import pandas as pd
+    from askwise.data.tables.checks.dates import has_date_type
+    from askwise.data.tables.checks.identifiers import is_text_identifier
 
-    identifiers = [
-        name
-        for name in frame.columns
-        if name not in named
-        and not pd.api.types.is_numeric_dtype(frame[name].dtype)
-        and frame[name].nunique() > max(MOST_TEXTS, len(frame) / 2)
-    ]
+    identifiers = [name for name in frame.columns if name not in named and is_text_identifier(frame[name])]
     for name in identifiers:
+        what = "dates" if has_date_type(frame[name]) else "texts"
         out.note(
-            f"Column {name!r} is left out: it has {frame[name].nunique()} different texts in {len(frame)} rows, "
+            f"Column {name!r} is left out: it has {frame[name].nunique()} different {what} in {len(frame)} rows, "
             "as an identifier has. To ask it all the same, give it a price in --costs"
         )
     return frame.drop(columns=identifiers)
+
+
+def drop_useless(frame: pd.DataFrame, named: AbstractSet[str], out: Out) -> pd.DataFrame:
+    """Drop columns without any value, and those with the same value in every row unless an option names them."""
+    from askwise.data.tables.checks.useless import constant_columns, empty_columns
+
+    empty = empty_columns(frame)
+    constant = [name for name in constant_columns(frame) if name not in named]
+    if not empty and not constant:
+        return frame
+    parts = [f"{listed(empty)} (no value in any row)"] if empty else []
+    parts += [f"{listed(constant)} (the same value in every row)"] if constant else []
+    sentence = f"left out, since they tell nothing: {' and '.join(parts)}"
+    if len(empty) + len(constant) == len(frame.columns):
+        raise AskwiseError(f"no column has different values, so there is nothing to learn from; {sentence}")
+    out.note(f"Columns {sentence}")
+    return frame.drop(columns=[*empty, *constant])
 
 
 def split_target(frame: pd.DataFrame, target: str, out: Out) -> tuple[pd.DataFrame, pd.Series[Any]]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from askwise.cli import images as image_files
 from askwise.cli import show, tables
-from askwise.cli.cases import Cases, read_table_cases
+from askwise.cli.cases import Cases, read_described_table, table_cases
 from askwise.cli.common import Out, check_file_can_be_written, check_folder_can_be_written, command
+from askwise.cli.findings import note_worst, table_findings
 from askwise.cli.fitting import fit
 from askwise.cli.image_options import TrainImageOptions
 from askwise.cli.options import PrintOptions, TrainingOptions, output_option
 from askwise.cli.progress import busy
 from askwise.cli.table_options import TrainTableOptions
 from askwise.core.errors import AskwiseError
+
+if TYPE_CHECKING:
+    from askwise.data.tables.checks.finding import Finding
 
 EXAMPLES = """\b
 Examples:
@@ -58,14 +62,15 @@ def train(
         _check_paths(path, cases, training.checkpoint)
         if training.checkpoint is not None:
             out.interrupt_message = "Stopped. Run the same command again to go on from the last epoch."
+        findings: list[Finding] = []
         if has_images:
             labelled = _read_images(out, cases, table, images, training)
         else:
             images.refuse(cases)
-            labelled = read_table_cases(out, cases, table)
+            labelled, findings = _read_and_check(out, cases, table)
         estimator = fit(out, labelled, training)
         estimator.save(path)
-        _report(out, estimator, path, labelled)
+        _report(out, estimator, path, labelled, findings)
         _warn_if_nothing_learnt(out, estimator)
 
 
@@ -91,6 +96,15 @@ def _read_images(
     return image_files.read_image_cases(out, path, table, images)
 
 
+def _read_and_check(out: Out, path: Path, table: TrainTableOptions) -> tuple[Cases, list[Finding]]:
+    """Read a table, and print the worst of what is wrong with it before an hour of training."""
+    frame, description = read_described_table(out, path, table)
+    cases = table_cases(out, path, frame, description)
+    findings = table_findings(frame, description, cases.task)
+    note_worst(out, findings, show.command_line("askwise", "check", path, *table.arguments()))
+    return cases, findings
+
+
 def _warn_if_nothing_learnt(out: Out, estimator: Any) -> None:
     """Warn if all answers together predict no better on the held-out cases than none."""
     card, frontier = estimator.model_.card, estimator.frontier_
@@ -103,7 +117,7 @@ def _warn_if_nothing_learnt(out: Out, estimator: Any) -> None:
     )
 
 
-def _report(out: Out, estimator: Any, path: Path, cases: Cases) -> None:
+def _report(out: Out, estimator: Any, path: Path, cases: Cases, findings: list[Finding]) -> None:
     model, frontier = estimator.model_, estimator.frontier_
     card, schema = model.card, model.schema
     n_rows, unit = card["rows_trained"] + card["rows_validated"], "row" if cases.inputs == "table" else "image"
@@ -124,6 +138,7 @@ def _report(out: Out, estimator: Any, path: Path, cases: Cases) -> None:
             "free": list(schema.free),
             "frontier": frontier.to_dict("records"),
             "card": card,
+            "findings": [finding.to_dict() for finding in findings],
         }
     )
 

@@ -29,6 +29,7 @@ from askwise.data.tables.schema import Schema
 from askwise.evaluation import frontier
 from askwise.methods.card import make_card
 from askwise.methods.fingerprint import fingerprint
+from askwise.methods.plain_target import plain_target
 from askwise.methods.preparation import Prepared, prepare
 from askwise.methods.settings import LATER, with_settings
 from askwise.methods.trained import TrainedEstimator
@@ -100,10 +101,10 @@ class Method(TrainedEstimator):
     def check_target(self, y: Any) -> Array:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        values = column_or_1d(y, warn=True)
-        missing = pd.isna(values) if values.dtype == object else np.zeros(len(values), dtype=bool)
-        if missing.any():
-            raise AskwiseError(f"the target is missing in {int(missing.sum())} rows; drop those rows")
+        values = column_or_1d(plain_target(y), warn=True)
+        missing = int(pd.isna(values).sum())
+        if missing:
+            raise AskwiseError(f"the target is missing in {missing} rows (NaN or None); drop those rows")
         assert_all_finite(values, input_name="y")
         return values
 

@@ -323,6 +323,21 @@ def test_fewer_rows_than_classes_is_an_error(iris, fast):
         DimeClassifier(**fast).fit(iris[0][[0, 60, 120]], [0, 1, 2])
 
 
+@pytest.mark.parametrize(("kind", "labels"), [("boolean", [False, True]), ("Int64", [0, 1])])
+def test_labels_of_a_nullable_type_stay_what_they_are(kind, labels):
+    y = pd.Series([1, 0, 1] * 20, dtype="Int64").astype(kind)
+    model = DimeClassifier(hidden=4, epochs=1, pretrain_epochs=1).fit(pd.DataFrame({"a": np.arange(60.0)}), y)
+    assert model.classes_.tolist() == labels
+    assert type(model.predict(pd.DataFrame({"a": [1.0]})).tolist()[0]) is type(labels[0])
+
+
+@pytest.mark.parametrize("kind", ["boolean", "Int64", "float64", "object"])
+def test_missing_answers_are_told_whatever_their_type(iris, fast, kind):
+    y = pd.Series([1, 0, None] * 50, dtype="Int64").astype(kind)
+    with pytest.raises(AskwiseError, match="target is missing in 50 rows"):
+        DimeClassifier(**fast).fit(iris[0], y)
+
+
 def test_a_missing_answer_is_an_error(iris, fast):
     with pytest.raises(AskwiseError, match="target is missing in 1 rows"):
         DimeClassifier(**fast).fit(iris[0], [None, *list("ab" * 75)[1:]])

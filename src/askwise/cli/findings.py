@@ -1,0 +1,76 @@
+"""Findings about a table: computed from what options say about it, and shown as a table or as a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from askwise.cli import show, tables
+from askwise.cli.common import Out
+from askwise.core.errors import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from askwise.cli.cases import TableDescription
+    from askwise.data.tables.checks.finding import Finding
+
+# How many findings `askwise train` prints.
+MOST_LINES = 3
+MOST_NAMES = 5
+STYLES = {"serious": "bold red", "warning": "yellow", "note": "dim"}
+
+
+def table_findings(frame: pd.DataFrame, description: TableDescription, task: str) -> list[Finding]:
+    """Return what is wrong with a table, the worst first. task: "classification" or "regression"."""
+    from askwise.data.tables.checks.registry import check_table
+
+    return check_table(
+        tables.drop_columns(frame, description.drop, description.drop_label),
+        description.target,
+        has_classes=task == "classification",
+        split_by=description.split_by,
+        wanted=description.named_columns(),
+    )
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """Return a table with a row for each finding."""
+    texts = ("", "where", "what was found, and why it matters", "what to do")
+    view = show.grid(*texts, texts=texts)
+    for i, finding in enumerate(findings):
+        if i:
+            view.add_row()
+        severity = Text(_severity(finding), style=STYLES[_severity(finding)])
+        view.add_row(severity, Text(_where(finding)), Text(f"{finding.found} {finding.why}"), Text(finding.advice))
+    return view
+
+
+def note_worst(out: Out, findings: Sequence[Finding], command: str) -> None:
+    """Print the worst findings, without those that are taken care of, and the command that shows all."""
+    told = [finding for finding in findings if _severity(finding) != "note"]
+    for finding in told[:MOST_LINES]:
+        out.note(f"{_severity(finding).capitalize()}, {_where(finding)}: {finding.found} {finding.advice}")
+    n_more = len(told) - MOST_LINES
+    if told:
+        out.note(f"{show.count(n_more, 'more finding') if n_more > 0 else 'Why, and what else was found'}: {command}")
+
+
+def count_findings(findings: Sequence[Finding]) -> str:
+    """Write how many findings there are of each severity."""
+    if not findings:
+        return "nothing found"
+    names = [_severity(finding) for finding in findings]
+    units = {"serious": "serious finding", "warning": "warning", "note": "note"}
+    return ", ".join(show.count(names.count(name), unit) for name, unit in units.items() if name in names)
+
+
+def _severity(finding: Finding) -> str:
+    return finding.severity.name.lower()
+
+
+def _where(finding: Finding) -> str:
+    return listed(finding.columns, MOST_NAMES) if finding.columns else "rows"
