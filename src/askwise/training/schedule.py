@@ -8,7 +8,7 @@ SMALLEST_BATCH, LARGEST_BATCH = 64, 512
 FEWEST_EPOCHS, MOST_EPOCHS = 4, 100
 NARROW = 128
 # Of so many rows on, networks are wider, and with very many columns wider still: on a GPU it costs next to nothing.
-ROWS_FOR_WIDE, WIDE = 8_000, {"cpu": 256, "cuda": 512}
+ROWS_FOR_WIDE, WIDE = 10_000, {"cpu": 256, "cuda": 512}
 COLUMNS_FOR_WIDEST, WIDEST = 256, {"cpu": 256, "cuda": 1024}
 # More rows are learnt from longer, up to so many times.
 ROWS_FOR_LONGER, LONGEST = 8_000, 2.5
