@@ -38,7 +38,8 @@ CHECKS: Mapping[str, Check] = {
     "one-value": find_one_value,
     "sentinel": find_sentinels,
     "missing-answers": find_missing_answers,
-}  # These look at all columns but identifiers, which differ in copies of a row.
+}
+# These look at all columns but identifiers, which differ in copies of a row.
 ROW_CHECKS: Mapping[str, Check] = {"duplicates": find_duplicates, "few-rows": find_few_rows}
 
 
