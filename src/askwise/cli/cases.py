@@ -49,6 +49,7 @@ class TableDescription:
     groups: Mapping[str, Sequence[str]] | None = None
     free: Sequence[str] = ()
     questions: Mapping[str, Any] | None = None
+    categories: Sequence[str] | None = None
     split_by: str | None = None
     task: TaskChoice = TaskChoice.auto
     # What errors call the places that name columns.
@@ -58,7 +59,7 @@ class TableDescription:
     def named_columns(self) -> set[str]:
         """Return the columns that are mentioned, and so are no identifiers."""
         in_groups = [column for columns in (self.groups or {}).values() for column in columns]
-        return {*(self.costs or {}), *in_groups, *self.free, *(self.questions or {})}
+        return {*(self.costs or {}), *in_groups, *self.free, *(self.questions or {}), *(self.categories or ())}
 
 
 def read_table_cases(out: Out, path: Path, options: TableOptions) -> Cases:
@@ -78,6 +79,7 @@ def read_table_cases(out: Out, path: Path, options: TableOptions) -> Cases:
     description = TableDescription(
         target=options.target, drop=column_names(options.drop, columns), drop_label="--drop",
         costs=costs, groups=groups, free=column_names(options.free, columns), questions=questions,
+        categories=column_names(options.categories, columns) or None,
         split_by=options.split_by, split_by_label="--split-by", task=options.task,
     )  # fmt: skip
     return replace(prepare(out, frame, description), card={"target": options.target, "data": path.name})
@@ -90,7 +92,8 @@ def prepare(out: Out, frame: pd.DataFrame, description: TableDescription) -> Cas
     X = tables.drop_columns(X, description.drop, description.drop_label)
     X = tables.drop_identifiers(X, description.named_columns(), out)
     task, answers = choose_task(y, description.task, out)
-    questions = {name: getattr(description, name) for name in ("costs", "groups", "free", "questions")}
+    asked = ("costs", "groups", "free", "questions", "categories")
+    questions = {name: getattr(description, name) for name in asked}
     return Cases(X, answers, task, questions, split_by=split_by, n_unlabelled=len(frame) - len(X))
 
 

@@ -80,8 +80,11 @@ def split_target(frame: pd.DataFrame, target: str, out: Out) -> tuple[pd.DataFra
     return frame.drop(columns=target), frame[target].infer_objects()
 
 
-def align_columns(frame: pd.DataFrame, schema: Schema, path: Path, out: Out) -> Any:
-    """Return the columns that a model needs, in its order; notes say what was ignored or moved."""
+def align_columns(frame: pd.DataFrame, schema: Schema, path: Path, out: Out, allow_implausible: bool = False) -> Any:
+    """Return the columns that a model needs, in its order; notes say what was ignored or moved.
+
+    Values that the model's limits refuse are an error, or missing if they are allowed, with a note.
+    """
     needed, given = list(schema.column_names), list(frame.columns)
     missing = [name for name in needed if name not in given]
     if missing:
@@ -91,8 +94,22 @@ def align_columns(frame: pd.DataFrame, schema: Schema, path: Path, out: Out) -> 
         out.note(f"ignored, since the model does not use {'it' if len(extra) == 1 else 'them'}: {listed(extra)}")
     if [name for name in given if name in needed] != needed:
         out.note("the columns were put into the model's order")
-    ordered = frame[needed]
+    ordered = _refused_left_out(frame[needed], schema, path, out, allow_implausible)
     return ordered if schema.named else ordered.to_numpy()
+
+
+def _refused_left_out(frame: pd.DataFrame, schema: Schema, path: Path, out: Out, allowed: bool) -> pd.DataFrame:
+    """Return the table with the values missing that limits refuse; unless they are allowed, raise an error."""
+    from askwise.data.tables.implausible import WHAT_TO_DO, refused_values, without_refused
+
+    check = refused_values(schema, frame)
+    if not check.refused:
+        return frame
+    found = f"{path}, where the first row is row 0: {check.refused_text()}"
+    if not allowed:
+        raise AskwiseError(f"{found}; {WHAT_TO_DO}, or count them as missing: --allow-implausible")
+    out.note(f"Counted as missing: {found}")
+    return without_refused(frame, check)
 
 
 def _missing_columns(path: Path, missing: Sequence[str], given: Sequence[str]) -> AskwiseError:

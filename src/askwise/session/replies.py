@@ -6,7 +6,6 @@ from typing import Any
 
 from askwise.core.step import NOTHING_LEFT
 from askwise.core.stopping import RULES, expected_cost, least_value, rule_text
-from askwise.data.tables.column import Column
 from askwise.model.description import question_facts
 from askwise.session.session import Session
 
@@ -74,13 +73,5 @@ def session_facts(session: Session) -> dict[str, Any]:
         **rule_facts(session),
         "answers": said,
         "declined": [name for name in schema.space.names if name in declined],
-        "remarks": {name: text for name in said if (text := _remark(schema.column(name), said[name]))},
+        "remarks": session.remarks,
     }
-
-
-def _remark(column: Column, value: Any) -> str:
-    """What is odd about an answer that was taken all the same."""
-    if not column.is_outside(value):
-        return ""
-    given, low, high = (f"{number:,.10g}" for number in (value, column.low, column.high))
-    return f"{column.name!r} is {given}, outside what was seen in training, {low} to {high}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,27 +14,29 @@ from askwise.core.errors import AskwiseWarning, listed
 from askwise.data.tables.column import CATEGORY, MOST_CATEGORIES, NUMBER, Column, category_key, check_finite
 
 
-def encode_column(column: Column, series: pd.Series[Any], out: Array) -> Array:
-    """Write one column's entries into `out`; returns which rows are present."""
+def encode_column(column: Column, series: pd.Series[Any], out: Array, check: Callable[[Column, Array], None]) -> Array:
+    """Write one column's entries into `out`; returns which rows are present. Numbers are given to `check` first."""
     if column.kind == CATEGORY:
         codes = _codes(column, series)
         seen = codes >= 0
         out[np.flatnonzero(seen), codes[seen]] = 1.0
         return seen
-    numbers = _numbers(column, series)
+    numbers = read_numbers(column, series)
     here = ~np.isnan(numbers)
     check_finite(numbers, column.name)
+    check(column, numbers)
     out[:, 0] = np.where(here, column.scaled(numbers), 0.0)
     return here
 
 
-def _numbers(column: Column, series: pd.Series[Any]) -> Array:
+def read_numbers(column: Column, series: pd.Series[Any]) -> Array:
+    """The numbers of a column that is no category, NaN where one is missing; limits are not looked at."""
     numeric = pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype)
     if numeric and (column.kind == NUMBER or series.dropna().isin([0, 1]).all()):
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     # In a column of numbers, a table's True is 1 as it was in training.
     values = (int(v) if isinstance(v, (bool, np.bool_)) else v for v in series)
-    parsed = [column.parse(v) for v in values]
+    parsed = [column.read(v) for v in values]
     return np.array([np.nan if v is None else float(v) for v in parsed], dtype=np.float64)
 
 
