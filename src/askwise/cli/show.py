@@ -211,7 +211,7 @@ def allowed_answers(column: Column, unit: str = "") -> str:
         return allowed
     if column.offered:
         seen = [text for _, text in column.offered]
-        return f"{allowed}, {', '.join(seen[:-1])} or {seen[-1]} in training"
+        return f"{allowed}; {', '.join(seen[:-1])} or {seen[-1]} in training"
     return f"{allowed}, {format_number(column.low)} to {format_number(column.high)} in training"
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, AskwiseWarning, listed, shortened
-from askwise.data.tables.limits import Limits, measured_text, number_text, with_words
+from askwise.data.tables.limits import Limits, listed_choices, measured_text, number_text
 
 NUMBER, BOOLEAN, CATEGORY = "number", "boolean", "category"
 
@@ -69,7 +69,7 @@ class Column:
     def allowed(self) -> str:
         """What a person may answer."""
         if self.kind == CATEGORY and self.limits.words:
-            return f"one of {', '.join(with_words([repr(key) for key in self.categories], self.limits.words))}"
+            return listed_choices(self.categories, self.limits.words)
         if self.kind == CATEGORY:
             return f"one of {listed(self.categories, most=30)}"
         return "yes or no" if self.kind == BOOLEAN else self.limits.numbers

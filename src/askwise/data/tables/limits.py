@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -64,15 +65,8 @@ def measured_text(number: float) -> str:
     return number_text(number) if float(number).is_integer() else f"{number:.6g}"
 
 
-def listed_choices(names: list[str], words: tuple[str, ...]) -> str:
-    """Choices as a sentence names them: 0 (no) or 1 (yes)."""
-    texts = with_words(names, words)
+def listed_choices(names: Sequence[str], words: Sequence[str]) -> str:
+    """Choices as a sentence names them, each followed by its word where it has another: 0 (no) or 1 (yes)."""
+    pairs = zip(names, words or names, strict=True)
+    texts = [name if name == word else f"{name} ({word})" for name, word in pairs]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
-
-
-def with_words(names: list[str], words: tuple[str, ...]) -> list[str]:
-    """Each name, followed by its word where it has another."""
-    if not words:
-        return names
-    same = [name.strip("'") == word for name, word in zip(names, words, strict=True)]
-    return [n if alike else f"{n} ({word})" for n, word, alike in zip(names, words, same, strict=True)]

@@ -62,7 +62,8 @@ function createDoubt(facts, meant) {
     asks(value) {
       if (value === meant || !isOutside(facts, value) || isRefused(facts, value)) return false;
       meant = value;
-      question.textContent = `Did you mean ${answerText(value, facts.unit)}? Seen in training: ${trainingRange(facts)}.`;
+      const asked = `Did you mean ${answerText(value, facts.unit)}? Seen in training: ${trainingRange(facts)}.`;
+      question.textContent = `${asked} Enter again takes it.`;
       yes.textContent = `Yes, ${answerText(value)}`;
       answers.hidden = false;
       return true;
