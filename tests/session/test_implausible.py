@@ -12,7 +12,7 @@ import pytest
 from serving import running
 from typer.testing import CliRunner
 
-from askwise import AskwiseError, AskwiseWarning, DimeClassifier, NumpyModel, Session
+from askwise import AskwiseError, DimeClassifier, NumpyModel, OutOfRangeWarning, Session
 from askwise.cli import app
 from askwise.service.app import create_app
 from askwise.service.catalogue import Catalogue
@@ -187,7 +187,7 @@ def test_a_batch_refuses_what_limits_forbid_and_names_what_was_not_seen(limited,
         given = frame.head(6).astype({column: float})
         given.loc[4, column] = value
         seen = limited.model_.schema.column(column).seen
-        with pytest.warns(AskwiseWarning) as caught:
+        with pytest.warns(OutOfRangeWarning) as caught:
             limited.acquire(given)
         assert f" 1 in '{column}' (seen {seen}; row 4 has {value:.10g})" in "".join(str(w.message) for w in caught)
 
@@ -212,7 +212,7 @@ def test_what_was_not_seen_is_one_warning_with_the_farthest_value(limited, frame
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         limited.predict(given)
-    (warning,) = [str(w.message) for w in caught if "outside what was seen" in str(w.message)]
+    (warning,) = [str(w.message) for w in caught if w.category is OutOfRangeWarning]
     assert warning.startswith("4 values are outside what was seen in training: 3 in 'pressure' (seen ")
     assert "row 3 has 1200)" in warning
     assert warning.endswith("1 in 'site' (seen 7 to 7; row 2 has 70)")

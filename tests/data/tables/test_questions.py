@@ -144,6 +144,7 @@ def test_a_category_with_an_equals_sign_stays_whole():
     ("values", "limits", "offered", "takes_others"),
     [
         ([0, 1], {}, [0, 1], False),
+        ([0, 1], {"max": 9}, [0, 1], True),
         ([1, 4], {}, [1, 2, 3, 4], True),
         ([1, 4], {"min": 1, "max": 4}, [1, 2, 3, 4], False),
         ([1, 7], {}, [], True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,9 +37,7 @@ def with_answers(column: Column, given: AnswerWords) -> Column:
     if column.kind != NUMBER and (given.minimum is not None or given.maximum is not None):
         end = "min" if given.minimum is not None else "max"
         raise AskwiseError(f"{column.name!r} takes {column.allowed}, so it has no {end}; leave it out")
-    if column.kind == NUMBER:
-        return _with_limits(column, given)
-    return _with_ordered_categories(column, given.choices) if given.choices else column
+    return _with_limits(column, given) if column.kind == NUMBER else ordered(column, given.choices)
 
 
 def _with_limits(column: Column, given: AnswerWords) -> Column:
@@ -64,16 +63,19 @@ def _with_limits(column: Column, given: AnswerWords) -> Column:
     return replace(column, limits=Limits(values=tuple(values), words=_words(name, choices, map(number_text, values))))
 
 
-def _with_ordered_categories(column: Column, given: tuple[Choice, ...]) -> Column:
-    """The categories in the order of these choices; others that were seen come after them."""
+def ordered(column: Column, choices: Sequence[Any]) -> Column:
+    """A column whose categories come in the order of these choices; others that were seen come after them."""
+    if not choices:
+        return column
     if column.kind != CATEGORY:
         raise AskwiseError(
             f"{column.name!r} takes {column.allowed}, so it has no choices; leave them out, or turn its values into "
             "texts before training"
         )
     seen = column.categories
-    choices = [choice if category_key(choice.value) in seen else _split(choice) for choice in given]
-    keys = [category_key(choice.value) for choice in choices]
+    given = [choice if isinstance(choice, Choice) else Choice(choice) for choice in choices]
+    given = [choice if category_key(choice.value) in seen else _split(choice) for choice in given]
+    keys = [category_key(choice.value) for choice in given]
     _check_once(column.name, keys)
     never = [key for key in keys if key not in seen]
     rest = [key for key in seen if key not in keys]
@@ -83,7 +85,7 @@ def _with_ordered_categories(column: Column, given: tuple[Choice, ...]) -> Colum
         )
     if rest:
         _warn(f"choices of {column.name!r} that questions does not name come last: {listed(rest, 5)}")
-    kept = [choice for key, choice in zip(keys, choices, strict=True) if key in seen] + [Choice(key) for key in rest]
+    kept = [choice for key, choice in zip(keys, given, strict=True) if key in seen] + [Choice(key) for key in rest]
     categories = tuple(category_key(choice.value) for choice in kept)
     return replace(column, categories=categories, limits=Limits(words=_words(column.name, kept, categories)))
 

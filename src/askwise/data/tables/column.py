@@ -87,8 +87,8 @@ class Column:
     @property
     def takes_others(self) -> bool:
         """Whether a number may be answered that is not offered; 0 and 1 alone are taken for codes."""
-        ends = (self.low, self.high)
-        return not self.limits.values and ends not in ((0.0, 1.0), (self.limits.minimum, self.limits.maximum))
+        ends, limits = (self.low, self.high), (self.limits.minimum, self.limits.maximum)
+        return not self.limits.values and ends != ((0.0, 1.0) if limits == (None, None) else limits)
 
     @property
     def _whole_numbers(self) -> tuple[int, ...]:

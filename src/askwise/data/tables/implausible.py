@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from askwise.core.arrays import Array
-from askwise.core.errors import AskwiseError, AskwiseWarning, shortened
+from askwise.core.errors import AskwiseError, OutOfRangeWarning, shortened
 from askwise.data.tables.column import NUMBER, Column
 from askwise.data.tables.encoding import read_numbers
 from askwise.data.tables.limits import measured_text, number_text
@@ -60,7 +60,7 @@ class TableCheck:
         if self.refused:
             raise AskwiseError(f"{self.refused_text()}; {WHAT_TO_DO}")
         if self.outside:
-            warnings.warn(self.outside_text(), AskwiseWarning, stacklevel=3)
+            warnings.warn(self.outside_text(), OutOfRangeWarning, stacklevel=3)
 
     def refused_text(self) -> str:
         """How many values are refused, and for each column what it takes and which rows have something else."""
