@@ -207,6 +207,13 @@ def test_every_batch_call_refuses_and_each_column_is_counted(limited, frame, new
         limited.curve(given, new_cases[1])
 
 
+def test_a_text_among_numbers_is_an_error_that_names_its_row(limited, frame):
+    given = frame.head(6).astype({"pressure": object})
+    given.loc[4, "pressure"] = "high"
+    with pytest.raises(AskwiseError, match="row 4: 'pressure' takes a number, was given 'high'; correct it, or leave"):
+        limited.predict(given)
+
+
 def test_what_was_not_seen_is_one_warning_with_the_farthest_value(limited, frame):
     given = frame.head(6).assign(pressure=[120.0, 400, 120, 1200, 300, 120], site=[7, 7, 70, 7, 7, 7])
     with warnings.catch_warnings(record=True) as caught:

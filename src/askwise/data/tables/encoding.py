@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from askwise.core.arrays import Array
-from askwise.core.errors import AskwiseWarning, listed
+from askwise.core.errors import AskwiseError, AskwiseWarning, listed, shortened
 from askwise.data.tables.column import CATEGORY, MOST_CATEGORIES, NUMBER, Column, category_key, check_finite
 
 
@@ -36,8 +36,16 @@ def read_numbers(column: Column, series: pd.Series[Any]) -> Array:
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     # In a column of numbers, a table's True is 1 as it was in training.
     values = (int(v) if isinstance(v, (bool, np.bool_)) else v for v in series)
-    parsed = [column.read(v) for v in values]
+    parsed = [_read(column, value, row) for row, value in zip(series.index, values, strict=True)]
     return np.array([np.nan if v is None else float(v) for v in parsed], dtype=np.float64)
+
+
+def _read(column: Column, value: Any, row: Any) -> Any:
+    """One value of a table; an error names its row."""
+    try:
+        return column.read(value)
+    except AskwiseError as error:
+        raise AskwiseError(f"row {shortened(row, 40)}: {error}; correct it, or leave it empty") from None
 
 
 def _codes(column: Column, series: pd.Series[Any]) -> Array:
