@@ -151,7 +151,7 @@ MISTAKES = {
     "text in a numeric column": (
         ("evaluate", "heart.askwise", "t.csv"),
         {"t.csv": "age,sex,pressure,rate,pain,smoker,scan,site,diagnosis\nold,male,1,1,none,True,1,7,sick\n"},
-        ["'age' takes a number", "'old'"],
+        ["t.csv, where the first row is row 0: row 0: 'age' takes a number", "'old'; correct it"],
     ),
     "a label never seen": (
         ("evaluate", "heart.askwise", "t.csv"),

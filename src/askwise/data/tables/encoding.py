@@ -21,7 +21,7 @@ def encode_column(column: Column, series: pd.Series[Any], out: Array, odd: OddVa
         seen = codes >= 0
         out[np.flatnonzero(seen), codes[seen]] = 1.0
         return seen
-    numbers = odd.plausible(column, read_numbers(column, series))
+    numbers = odd.plausible_numbers(column, read_numbers(column, series))
     here = ~np.isnan(numbers)
     out[:, 0] = np.where(here, column.scaled(numbers), 0.0)
     return here

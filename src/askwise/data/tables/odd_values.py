@@ -48,7 +48,7 @@ class OddValues:
         """The columns that have values of this kind."""
         return [odd for odd in self.columns if odd.kind == kind]
 
-    def plausible(self, column: Column, numbers: Array) -> Array:
+    def plausible_numbers(self, column: Column, numbers: Array) -> Array:
         """The numbers (rows,) of a column, NaN for those that limits refuse. What is odd is noted; NaN is missing."""
         if column.kind != NUMBER:
             return numbers
