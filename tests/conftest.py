@@ -12,6 +12,7 @@ from askwise import DimeClassifier, DimeRegressor
 from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
+from implausible_values import QUESTIONS, with_codes
 
 FAST = {"hidden": 16, "pretrain_epochs": 8, "epochs": 8, "learning_rate": 0.01, "random_state": 0}
 
@@ -63,6 +64,13 @@ def clinic(cases):
         free=["age"],
         **FAST,
     ).fit(*cases)
+
+
+@pytest.fixture(scope="session")
+def limited(cases):
+    """A classifier whose questions limit what may be answered."""
+    frame, answers = cases
+    return DimeClassifier(questions=QUESTIONS, free=["age"], **FAST).fit(with_codes(frame), answers)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from askwise._version import __version__
-from askwise.core.errors import AskwiseError, AskwiseWarning, BundleError
+from askwise.core.errors import AskwiseError, AskwiseWarning, BundleError, OutOfRangeWarning
 from askwise.core.moved import find_moved_modules
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ __all__ = [
     "MrmrRegressor",
     "NumpyModel",
     "OpportunisticClassifier",
+    "OutOfRangeWarning",
     "Penalty",
     "RandomOrderClassifier",
     "RandomOrderImageClassifier",

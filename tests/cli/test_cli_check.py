@@ -43,6 +43,19 @@ def test_a_table_without_faults_is_told_with_the_command_to_train(run):
     assert "askwise train t.csv --target diagnosis --split-by patient" in said.stdout
 
 
+def test_values_that_limits_refuse_and_columns_of_codes(run, folder):
+    pd.read_csv("cases.csv").assign(ward=[1, 2, 3, 4, 5, 99] * 50).to_csv("t.csv", index=False)
+    (folder / "q.csv").write_text("name,max\nage,60\n")
+    command = ("check", "t.csv", "--target", "diagnosis", "--drop", "patient,site", "--json")
+    kinds = [
+        {finding["kind"] for finding in json.loads(run(*command, *more).stdout)["findings"]}
+        for more in ((), ("--categories", "ward"), ("--questions", "q.csv"))
+    ]
+    assert kinds == [{"sentinel"}, set(), {"refused", "sentinel"}]
+    (folder / "q.csv").write_text("name,max\nagee,60\n")
+    assert "did you mean 'age'?" in run(*command, "--questions", "q.csv").stderr
+
+
 def test_columns_that_options_drop_or_price_are_no_faults(run, folder):
     (folder / "c.json").write_text('{"site": 2}')
     said = run(*CHECK, "--drop", "patient", "--costs", "c.json", "--json")

@@ -95,11 +95,20 @@ MISTAKES = {
         {"q.csv": "name,text\nscan,What, if anything?\n"},
         ["line 2", "quotes"],
     ),
-    "choices of a number": (
+    "choices that are no numbers": (
         (*TRAIN, "--questions", "q.json"),
-        {"q.json": '{"scan": {"choices": [1, 2]}}'},
-        ["'scan' takes a number, so it has no choices"],
+        {"q.json": '{"scan": {"choices": ["high", "low"]}}'},
+        ["'scan' takes numbers, and its choice 'high' is none"],
     ),
+    "rows that limits refuse": (
+        ("train", "t.csv", "--target", "y", "--questions", "q.csv"),
+        {"t.csv": "age,y\n" + "30,p\n600,q\n" * 3, "q.csv": "name,min,max\nage,0,120\n"},
+        [
+            "3 values are not allowed: 'age' takes a number from 0 to 120, and row 1 has 600, row 3 has 600",
+            "correct them",
+        ],
+    ),
+    "an unknown column of codes": ((*TRAIN, "--categories", "sexx"), {}, ["categories", "did you mean 'sex'?"]),
     "an unknown free column": ((*TRAIN, "--free", "agee"), {}, ["did you mean 'age'?"]),
     "nothing left to ask": (
         ("train", "t.csv", "--target", "y", "--free", "a"),
@@ -116,7 +125,7 @@ MISTAKES = {
     "infinities in a column": (
         ("train", "t.csv", "--target", "y"),
         {"t.csv": "a,y\n" + "1,p\ninf,q\n" * 5},
-        ["infinity in column 'a'"],
+        ["row 1: 'a' takes a finite number, was given inf; correct it"],
     ),
     "no column that tells anything": (
         ("train", "t.csv", "--target", "y"),
@@ -142,7 +151,7 @@ MISTAKES = {
     "text in a numeric column": (
         ("evaluate", "heart.askwise", "t.csv"),
         {"t.csv": "age,sex,pressure,rate,pain,smoker,scan,site,diagnosis\nold,male,1,1,none,True,1,7,sick\n"},
-        ["'age' takes a number", "'old'"],
+        ["t.csv, where the first row is row 0: row 0: 'age' takes a number", "'old'; correct it"],
     ),
     "a label never seen": (
         ("evaluate", "heart.askwise", "t.csv"),

@@ -121,7 +121,10 @@ def test_an_impossible_value_far_down_names_its_row_and_leaves_the_old_output(ru
     before = sorted(os.listdir())
     said = run("predict", "heart.askwise", "wrong.csv", "-o", "out.csv")
     assert said.exit_code == 2
-    assert "Error: wrong.csv, row 50: 'pressure' takes a number, was given 'high'" in said.stderr
+    assert (
+        "Error: wrong.csv, where the first row is row 0: row 50: 'pressure' takes a number, was given 'high'"
+        in said.stderr
+    )
     assert (folder / "out.csv").read_text() == "the old table"
     assert sorted(os.listdir()) == before
 

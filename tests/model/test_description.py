@@ -30,7 +30,8 @@ def schema(worded):
 def test_an_input_says_what_it_takes(schema):
     words = {"name": "age", "text": "How old?", "help": "", "unit": "years", "kind": "number", "choices": None}
     age = schema.column("age")
-    assert input_facts(schema, age) == {**words, "low": age.low, "high": age.high, "whole": True, "shape": None}
+    numbers = {"low": age.low, "high": age.high, "whole": True, "min": None, "max": None, "others": True}
+    assert input_facts(schema, age) == {**words, **numbers, "offered": None, "shape": None}
     pain = input_facts(schema, schema.column("pain"))
     assert (pain["kind"], pain["choices"]) == ("category", ["none", "seldom", "often"])
     assert (pain["low"], pain["high"], pain["whole"]) == (None, None, None)

@@ -11,6 +11,7 @@ from askwise.data.tables.column import is_missing
 from askwise.model import table_predictions
 from askwise.model.table_predictions import predict_table, prediction_columns, rows_at_once
 from askwise.session.replies import session_facts
+from implausible_values import with_codes
 
 ROWS = 25
 
@@ -27,9 +28,11 @@ def session_of(model, row, stop):
     return session
 
 
-def check_against_sessions(model, frame, stop):
-    table = predict_table(model.model_, frame, stop)
+def check_against_sessions(model, frame, stop, refused=None):
+    """Compare each row with a session; refused: values, by column, that limits refuse, and a session is not told."""
+    table = predict_table(model.model_, frame, stop, allow_implausible=refused is not None)
     for (_, row), said in zip(frame.iterrows(), table.to_dict("records"), strict=True):
+        row = row.astype(object).mask([row[name] in (refused or {}).get(name, ()) for name in row.index])
         session = session_of(model, row, stop)
         facts = session_facts(session)
         assert said["asked"].split("|") == (session.asked or [""])
@@ -42,6 +45,7 @@ def check_against_sessions(model, frame, stop):
             proba = {name.removeprefix("proba_"): p for name, p in said.items() if name.startswith("proba_")}
             assert proba == pytest.approx(session.prediction.proba, abs=1e-5)
         told = [] if pd.isna(said["remarks"]) else said["remarks"].split("; ")
+        told = [remark for remark in told if ", was given " not in remark]
         assert sorted(told) == sorted(facts["remarks"].values())
     return table
 
@@ -53,6 +57,16 @@ def test_each_row_is_asked_and_answered_as_in_a_session(clinic, new_cases, stop)
     frame.iloc[5] = np.nan
     table = check_against_sessions(clinic, frame, stop)
     assert table["remarks"].notna().any()
+
+
+@pytest.mark.parametrize("stop", [None, Budget(3)])
+def test_each_row_is_as_in_a_session_where_limits_refuse_values(limited, new_cases, stop):
+    frame = with_codes(new_cases[0]).head(ROWS).astype({"age": float, "rate": float, "sex": float, "pressure": float})
+    frame.loc[frame.index[:4], ["age", "sex", "pressure"]] = [[600, 1, 120], [50, 60, 900], [-1, 3, 900], [119, 2, 120]]
+    frame.iloc[5, frame.columns.get_loc("rate")] = 9000
+    refused = {"age": (600, -1), "sex": (60, 3), "rate": (9000,)}
+    remarks = check_against_sessions(limited, frame, stop, refused)["remarks"].fillna("")
+    assert remarks.str.count(", was given ").tolist()[:7] == [1, 1, 2, 0, 0, 1, 0]
 
 
 def test_a_number_is_predicted_as_in_a_session(progression, diabetes):
@@ -104,9 +118,9 @@ def test_a_column_given_twice_is_an_error(clinic, new_cases):
 @pytest.mark.parametrize(
     ("column", "value", "says"),
     [
-        ("pressure", "high", "row b: 'pressure' takes a number, was given 'high'"),
-        ("pressure", np.inf, "row b: 'pressure' takes a finite number"),
-        ("smoker", "maybe", "row b: 'smoker' takes yes or no, was given 'maybe'"),
+        ("pressure", "high", "row 'b': 'pressure' takes a number, was given 'high'"),
+        ("pressure", np.inf, "row 'b': 'pressure' takes a finite number"),
+        ("smoker", "maybe", "row 'b': 'smoker' takes yes or no, was given 'maybe'"),
     ],
 )
 def test_an_impossible_value_is_an_error_that_names_row_and_column(clinic, new_cases, column, value, says):

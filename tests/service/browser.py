@@ -166,12 +166,13 @@ class Person:
             value, label = values.get(facts["name"]), facts["text"] or facts["name"]
             if value is None:
                 continue
-            if facts["kind"] == "number":
+            if facts["kind"] == "number" and not facts["offered"]:
                 form.get_by_label(label, exact=True).fill(str(value))
             elif facts["choices"] and len(facts["choices"]) > 6:
                 form.get_by_label(label, exact=True).select_option(label=value)
             else:
-                shown = {True: "Yes", False: "No"}.get(value, value) if facts["kind"] == "boolean" else value
+                words = {one["value"]: one["text"] for one in facts["offered"] or ()}
+                shown = ("Yes" if value else "No") if facts["kind"] == "boolean" else words.get(value, value)
                 form.get_by_role("group", name=label, exact=True).get_by_label(shown, exact=True).check()
 
     def answer(self, inputs, values):

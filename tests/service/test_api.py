@@ -212,7 +212,7 @@ def test_a_refusal_names_the_part_it_is_about(client, path, body, where):
 def test_a_value_outside_what_was_seen_is_taken_with_a_remark(client):
     remarks = client.post(NEXT, {"answers": {"pressure": -1e5, "age": 50}}).facts["remarks"]
     assert list(remarks) == ["pressure"]
-    assert remarks["pressure"].startswith("'pressure' is -100,000, outside what was seen in training, ")
+    assert remarks["pressure"].startswith("'pressure' is -100000, outside what was seen in training, ")
 
 
 def test_the_dearest_prices_and_the_cheapest_still_give_numbers(client):

@@ -50,6 +50,7 @@ class TableDescription:
     groups: Mapping[str, Sequence[str]] | None = None
     free: Sequence[str] = ()
     questions: Mapping[str, Any] | None = None
+    categories: Sequence[str] | None = None
     split_by: str | None = None
     task: TaskChoice = TaskChoice.auto
     # What errors call the places that name columns.
@@ -59,7 +60,7 @@ class TableDescription:
     def named_columns(self) -> set[str]:
         """Return the columns that are mentioned, and so are no identifiers."""
         in_groups = [column for columns in (self.groups or {}).values() for column in columns]
-        return {*(self.costs or {}), *in_groups, *self.free, *(self.questions or {})}
+        return {*(self.costs or {}), *in_groups, *self.free, *(self.questions or {}), *(self.categories or ())}
 
     def without(self, dropped: AbstractSet[str], columns: Sequence[str]) -> TableDescription:
         """Return the description of the table without some of its columns; a group that is left empty goes too."""
@@ -79,6 +80,7 @@ class TableDescription:
         return replace(
             self, costs=rest(self.costs), groups=None if self.groups is None else rest(groups),
             free=[name for name in self.free if name not in dropped], questions=rest(self.questions),
+            categories=[name for name in self.categories or () if name not in dropped] or None,
         )  # fmt: skip
 
 
@@ -104,6 +106,7 @@ def read_described_table(out: Out, path: Path, options: TableOptions) -> tuple[p
     return frame, TableDescription(
         target=options.target, drop=column_names(options.drop, columns), drop_label="--drop",
         costs=costs, groups=groups, free=column_names(options.free, columns), questions=questions,
+        categories=column_names(options.categories, columns) or None,
         split_by=options.split_by, split_by_label="--split-by", task=options.task,
     )  # fmt: skip
 
@@ -122,7 +125,8 @@ def prepare(out: Out, frame: pd.DataFrame, description: TableDescription) -> Cas
     useful = tables.drop_useless(X, description.named_columns(), out)
     description = description.without(set(X.columns) - set(useful.columns), X.columns)
     task, answers = choose_task(y, description.task, out)
-    questions = {name: getattr(description, name) for name in ("costs", "groups", "free", "questions")}
+    asked = ("costs", "groups", "free", "questions", "categories")
+    questions = {name: getattr(description, name) for name in asked}
     return Cases(useful, answers, task, questions, split_by=split_by, n_unlabelled=len(frame) - len(X))
 
 

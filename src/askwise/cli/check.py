@@ -43,8 +43,8 @@ def check(
         frame, description = read_described_table(out, cases, table)
         with busy(out, f"Looking at {cases.name}"):
             # As in training, so that its errors come now; what it notes is among the findings.
-            task = prepare(Out(PrintOptions(quiet=True)), frame, description).task
-            findings = table_findings(frame, description, task)
+            prepared = prepare(Out(PrintOptions(quiet=True)), frame, description)
+            task, findings = prepared.task, table_findings(frame, description, prepared)
         size = f"{show.count(len(frame), 'row')}, {show.count(len(frame.columns), 'column')}"
         out.print(f"{cases}, {description.target!r} by {task}: {size}; {count_findings(findings)}")
         if findings:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ from rich.text import Text
 
 from askwise.cli import show
 from askwise.cli.common import Out, console
+from askwise.cli.line_reader import EndOfInput, LineReader
 from askwise.core.errors import AskwiseError, unknown_name
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ A word that is also an answer is taken as the answer; put a / before it to give 
 # Reasons in words for the person who gave them; others are in `replies.WHY`.
 PERSON_REASONS = {"stopped-by-user": "you stopped"}
 STOP_WORDS = ("stop", "quit", "exit")
+# Whether a number that was not seen in training is meant.
+YES_OR_NO = {"y": True, "yes": True, "n": False, "no": False}
 COMMANDS = ("skip", "skip all", "other", "undo", "help", "?", *STOP_WORDS)
 
 
@@ -67,9 +68,9 @@ class Conversation:
         self._free = self._schema.free
         self._budget = min((p.k for p in parts_of(rule) if isinstance(p, Budget)), default=None)
         self._quiet = out.quiet
-        self._at_terminal = sys.stdin is not None and sys.stdin.isatty()
         # With --json, standard output is for JSON and the conversation is on standard error.
         self._screen: Console = console(stderr=out.as_json or out.quiet)
+        self._lines = LineReader(self._screen, self._quiet)
         self._bar_width = max(10, min(30, self._screen.width - 45))
 
     def run(self, title: str) -> str:
@@ -142,7 +143,7 @@ class Conversation:
             text = self._schema.question_wording(c.name).text
             self._show(Text(f"{i:4}  {c.name}{f': {text}' if text else ''}  (cost {show.format_number(c.cost)})"))
         while True:
-            text = self._read_text("Which one, by number or name (Enter: none)? ")
+            text = self._read_line("Which one, by number or name (Enter: none)? ")
             word = text.lower().removeprefix("/")
             if word in STOP_WORDS and text not in names:
                 raise ConversationEnd("stopped-by-user")
@@ -199,8 +200,14 @@ class Conversation:
     def _read_value(self, column: Column, label: str, empty: str = "?") -> Any:
         """Read a value of a column; impossible ones are explained and asked again. `empty`: what Enter means."""
         allowed = show.allowed_answers(column, self._schema.wording_of(column.name).unit)
+        unsure = None
         while True:
-            text = self._read_text(f"{label} [{allowed}]: ")
+            text = self._read_line(f"{label} [{allowed}]: ")
+            if unsure is not None and (is_yes := _yes_or_no(text, column)) is not None:
+                if is_yes:
+                    return unsure
+                unsure = None
+                continue
             word = _parse_command(text, column) if text else empty
             if word in ("help", "?"):
                 self._show(*self._question_help(column), Text(HELP))
@@ -213,46 +220,31 @@ class Conversation:
                 value = column.parse(text)
             except AskwiseError as error:
                 self._show_error(error)
+                unsure = None
                 continue
-            self._warn_if_outside(column, value)
-            return value
-
-    def _read_text(self, prompt: str) -> str:
-        """Read one line of input, without the space around it."""
-        try:
-            return self._read_line(prompt).strip()
-        except KeyboardInterrupt:
-            self._show(Text(""))
-            raise
+            if self._is_meant(column, value, unsure):
+                return value
+            unsure = value
 
     def _read_line(self, prompt: str) -> str:
-        """Read one line as it was typed; at a terminal with the keys that edit a line."""
-        if self._quiet and not self._at_terminal:
-            prompt = ""
-        if self._at_terminal and self._screen.file is sys.stdout and sys.stdout.isatty():
-            with contextlib.suppress(ImportError):
-                import readline  # noqa: F401
-            try:
-                return input(prompt)
-            except EOFError:
-                self._screen.print()
-                raise ConversationEnd("end-of-input") from None
-        self._screen.print(Text(prompt), end="", soft_wrap=True)
-        self._screen.file.flush()
-        line = "" if sys.stdin is None else sys.stdin.readline()
-        if not line.endswith("\n") or not self._at_terminal:
-            # Nobody's Enter has moved to the next line.
-            self._show(Text(line.strip()))
-        if not line:
-            raise ConversationEnd("end-of-input")
-        return line
+        try:
+            return self._lines.read(prompt)
+        except EndOfInput:
+            raise ConversationEnd("end-of-input") from None
 
-    def _warn_if_outside(self, column: Column, value: Any) -> None:
-        if column.is_outside(value):
-            seen = f"{show.format_number(column.low)} to {show.format_number(column.high)}"
-            self._show(
-                Text(f"{show.format_number(value)} is outside what was seen in training ({seen})", style="yellow")
-            )
+    def _is_meant(self, column: Column, value: Any, before: Any) -> bool:
+        """Whether a value is to be taken. One that was not seen in training is, if it is given twice; else ask.
+
+        A pipe can't be asked: its next line answers the next question.
+        """
+        if not column.is_outside(value) or value == before or column.limits.values:
+            return True
+        if not self._lines.is_terminal:
+            self._show(Text(f"{value:.10g} is outside what was seen in training ({column.seen})", style="yellow"))
+            return True
+        asked = f"Did you mean {value:.10g}? Seen in training: {column.seen}. y, or the same again, takes it"
+        self._screen.print(Text(asked, style="yellow"), soft_wrap=True)
+        return False
 
     def _show_error(self, error: AskwiseError) -> None:
         self._screen.print(Text(str(error), style="red"), soft_wrap=True)
@@ -329,6 +321,12 @@ class Conversation:
         )
 
 
+def _yes_or_no(text: str, column: Column) -> bool | None:
+    """Return whether a text says yes or no to a number; None if it says neither, or is a word of the column's own."""
+    is_own = column.limits.position_of_word(text) is not None
+    return None if is_own else YES_OR_NO.get(text.lower())
+
+
 def _parse_command(text: str, column: Column) -> str | None:
     """Return the command that a text is, or None if it is an answer."""
     word = " ".join(text.lower().split())
@@ -336,4 +334,4 @@ def _parse_command(text: str, column: Column) -> str | None:
         return word[1:]
     if word not in COMMANDS:
         return None
-    return None if word in (c.casefold() for c in column.categories) else word
+    return None if word in (c.casefold() for c in (*column.categories, *column.limits.words)) else word

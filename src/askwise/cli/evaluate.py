@@ -12,7 +12,7 @@ from askwise.cli.common import Out, check_folder_can_be_written, command
 from askwise.cli.evaluate_data import CaseReader, check_order
 from askwise.cli.image_options import ImageSourceOptions
 from askwise.cli.measure import Measured, areas, calibrate, curve_table, measure
-from askwise.cli.options import ModelFile, OtherCosts, PrintOptions
+from askwise.cli.options import AllowImplausible, ModelFile, OtherCosts, PrintOptions
 from askwise.cli.progress import busy
 from askwise.core.errors import AskwiseError
 
@@ -59,6 +59,7 @@ def evaluate(
         ),
     ] = None,
     source: ImageSourceOptions,
+    allow_implausible: AllowImplausible = False,
     bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Draws for the 95% intervals; 0 for none.")] = 200,
     printing: PrintOptions,
 ) -> None:
@@ -79,7 +80,7 @@ def evaluate(
             prices = None if costs is None else read_costs(costs)
             estimator = load(model)
             second = None if beside is None else load(beside)
-        reader = CaseReader(estimator, model, cases, target, source)
+        reader = CaseReader(estimator, model, cases, target, source, allow_implausible)
         labelled = reader.read(out)
         _warn_if_too_few(labelled.y, out)
         subject = f"{model.name} on {cases.name}" + (f", beside {beside.name}" if beside is not None else "")

@@ -29,13 +29,17 @@ def check_order(model: Path, cases: Path, command: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CaseReader:
-    """Reads cases for one model. model, cases: the files, which errors name; target: the column, if it was given."""
+    """Reads cases for one model. model, cases: the files, which errors name; target: the column, if it was given.
+
+    allow_implausible: values that limits refuse count as missing.
+    """
 
     estimator: Any
     model: Path
     cases: Path
     target: str | None
     source: ImageSourceOptions
+    allow_implausible: bool = False
 
     @property
     def has_images(self) -> bool:
@@ -56,11 +60,13 @@ class CaseReader:
             frame = read_table(self.cases)
         X, y = tables.split_target(frame, self._target_column(frame.columns), out)
         model = self.estimator.model_
-        X = tables.align_columns(X, model.schema, self.cases, out)
+        X = tables.align_columns(X, model.schema, self.cases, out, self.allow_implausible)
         return LabelledCases(X, tables.model_labels(y, model.task))
 
     def _read_images(self, out: Out) -> LabelledCases:
         cases, source, target = self.cases, self.source, self.target
+        if self.allow_implausible:
+            raise AskwiseError("--allow-implausible is about limits of columns, and images have none; leave it out")
         if image_files.is_table(cases):
             source, target = self._image_columns()
         elif target is not None:

@@ -15,7 +15,7 @@ from askwise.core.errors import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from askwise.cli.cases import TableDescription
+    from askwise.cli.cases import Cases, TableDescription
     from askwise.data.tables.checks.finding import Finding
 
 # How many findings `askwise train` prints.
@@ -24,16 +24,19 @@ MOST_NAMES = 5
 STYLES = {"serious": "bold red", "warning": "yellow", "note": "dim"}
 
 
-def table_findings(frame: pd.DataFrame, description: TableDescription, task: str) -> list[Finding]:
-    """Return what is wrong with a table, the worst first. task: "classification" or "regression"."""
+def table_findings(frame: pd.DataFrame, description: TableDescription, cases: Cases) -> list[Finding]:
+    """Return what is wrong with a table, the worst first. cases: what training takes of it."""
+    from askwise.data.tables.checks.refused import limited_columns
     from askwise.data.tables.checks.registry import check_table
 
     return check_table(
         tables.drop_columns(frame, description.drop, description.drop_label),
         description.target,
-        has_classes=task == "classification",
+        has_classes=cases.task == "classification",
         split_by=description.split_by,
         wanted=description.named_columns(),
+        codes=frozenset(description.categories or ()),
+        limited=limited_columns(cases.X, cases.questions),
     )
 
 

@@ -16,6 +16,13 @@ OtherCosts = Annotated[
     Path | None,
     typer.Option("--costs", metavar="FILE", help="Other prices than in training: CSV (name,cost) or a JSON mapping."),
 ]
+AllowImplausible = Annotated[
+    bool,
+    typer.Option(
+        "--allow-implausible",
+        help="Count values that the questions' limits (min, max, choices) refuse as missing, in place of an error.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same model on the same machine.")]
 Device = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu or cuda.")]
 HiddenNumber = Annotated[int | None, typer.Option(min=1, hidden=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,7 @@ from askwise.cli.ask import RULES_HELP
 from askwise.cli.common import Out, check_folder_can_be_written, command, stopped_by_sigterm
 from askwise.cli.evaluate_data import check_order
 from askwise.cli.images import patch_layout
-from askwise.cli.options import ModelFile, OtherCosts, PrintOptions, output_option
+from askwise.cli.options import AllowImplausible, ModelFile, OtherCosts, PrintOptions, output_option
 from askwise.cli.predict_columns import kept_columns, missing_columns, note_ignored
 from askwise.cli.predict_summary import Summary
 from askwise.cli.progress import busy, rows_progress
@@ -61,6 +61,7 @@ def predict(
             metavar="COLUMNS", help="Columns of ROWS to carry over, with commas between them; all for every one."
         ),
     ] = None,
+    allow_implausible: AllowImplausible = False,
     printing: PrintOptions,
 ) -> None:
     """Predict every row of a table.
@@ -74,7 +75,7 @@ def predict(
         out.interrupt_message = f"Stopped. {output} was not written."
         _check_options(model, rows, output, everything, stop, costs)
         with busy(out, f"Reading {model.name}"):
-            job = _prepare(model, rows, everything, stop, costs)
+            job = replace(_prepare(model, rows, everything, stop, costs), allow_implausible=allow_implausible)
         missing = missing_columns(job.table.columns, job.model.schema, rows, out)
         kept = kept_columns(keep, job.table.columns, job.output_columns, rows)
         note_ignored([*job.model.schema.column_names, *kept], job.table.columns, out)
@@ -127,7 +128,10 @@ def _prepare(path: Path, rows: Path, everything: bool, stop: str | None, costs: 
 
 @dataclass(frozen=True)
 class _Job:
-    """What is predicted: the rows of an open table, by a model with a rule and prices."""
+    """What is predicted: the rows of an open table, by a model with a rule and prices.
+
+    allow_implausible: values that limits refuse count as missing.
+    """
 
     model: Model
     rows: Path
@@ -135,6 +139,7 @@ class _Job:
     rule: StoppingRule | None
     prices: dict[str, float] | None
     ask: bool
+    allow_implausible: bool = False
 
     @property
     def output_columns(self) -> tuple[str, ...]:
@@ -162,10 +167,11 @@ class _Job:
     def _predict(self, chunk: Chunk) -> TablePredictions:
         from askwise.model.table_predictions import table_predictions
 
-        try:
-            return table_predictions(self.model, chunk.frame, self.rule, self.prices, self.ask)
-        except AskwiseError as error:
-            raise AskwiseError(f"{self.rows}, {error} (the first row is row 0)") from None
+        with tables.naming_file(self.rows):
+            # They are allowed first, and looked at then: the error names the option.
+            found = table_predictions(self.model, chunk.frame, self.rule, self.prices, self.ask, allow_implausible=True)
+            tables.check_allowed(found.odd, chunk.frame.index, self.allow_implausible)
+        return found
 
     def rule_facts(self) -> dict[str, Any]:
         """The rule that was run, as text, and what it was expected to spend."""

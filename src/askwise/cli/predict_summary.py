@@ -13,7 +13,7 @@ from askwise.core.errors import listed, shortened
 if TYPE_CHECKING:
     from askwise.core.step import StoppingRule
     from askwise.data.tables.column import Column
-    from askwise.data.tables.remarks import OddColumn
+    from askwise.data.tables.odd_values import OddColumn
     from askwise.model.table_predictions import TablePredictions
 
 # Values of a column that are told, and how much of each.
@@ -47,7 +47,7 @@ class Summary:
 
     def facts(self) -> dict[str, Any]:
         """The counts for JSON."""
-        from askwise.data.tables.remarks import NEVER_SEEN, OUTSIDE
+        from askwise.data.tables.odd_values import NEVER_SEEN, OUTSIDE, REFUSED
 
         asked: dict[str, Any] = {}
         if self.has_asked:
@@ -56,11 +56,9 @@ class Summary:
                 "mean_asked": self._n_asked / self.n_rows,
                 "reasons": dict(self._reasons.most_common()),
             }
-        remarks = {
-            "rows": self._n_with_remarks,
-            "outside": {name: odd.n for (kind, name), odd in self._odd.items() if kind == OUTSIDE},
-            "never_seen": {name: odd.n for (kind, name), odd in self._odd.items() if kind == NEVER_SEEN},
-        }
+        remarks: dict[str, Any] = {"rows": self._n_with_remarks}
+        for wanted in (REFUSED, OUTSIDE, NEVER_SEEN):
+            remarks[wanted] = {name: odd.n for (kind, name), odd in self._odd.items() if kind == wanted}
         return {"rows": self.n_rows, "seconds": round(self.seconds, 3)} | asked | {"remarks": remarks}
 
     def show(self, out: Out, output: Path) -> None:
@@ -85,7 +83,7 @@ class Summary:
 
 
 class _OddCount:
-    """How many odd values a column has, and a few of those that were never seen."""
+    """How many odd values of one kind a column has, and a few of those that can't be used."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -93,26 +91,33 @@ class _OddCount:
         self._values: dict[Any, None] = {}
 
     def add(self, odd: OddColumn) -> None:
-        from askwise.data.tables.remarks import NEVER_SEEN
+        from askwise.data.tables.odd_values import OUTSIDE
 
         self.n += len(odd.rows)
-        if odd.kind == NEVER_SEEN and len(self._values) <= MOST_TOLD:
+        if odd.kind != OUTSIDE and len(self._values) <= MOST_TOLD:
             self._values.update(dict.fromkeys(odd.values.tolist()))
 
     def warning(self, kind: str, n_rows: int) -> str:
         """One line for all rows."""
-        from askwise.data.tables.remarks import NEVER_SEEN
+        from askwise.data.tables.limits import number_text
+        from askwise.data.tables.odd_values import NEVER_SEEN, REFUSED
 
         column, where = self.column, f"in {self.n:,} of {n_rows:,} rows"
-        if kind == NEVER_SEEN:
+        if kind == REFUSED:
+            told = self._told([number_text(value) for value in self._values])
             return (
-                f"Warning: {column.name!r} is {self._told_values()} {where}, never seen in training, so it counts "
+                f"Warning: {column.name!r} takes {column.allowed}, and is {told} {where}, so it counts as not "
+                "available there"
+            )
+        if kind == NEVER_SEEN:
+            told = self._told([shortened(value, MOST_LETTERS) for value in self._values])
+            return (
+                f"Warning: {column.name!r} is {told} {where}, never seen in training, so it counts "
                 f"as not available there; seen: {listed(column.categories)}"
             )
-        low, high = f"{column.low:,.10g}", f"{column.high:,.10g}"
-        return f"Warning: {column.name!r} is outside what was seen in training, {low} to {high}, {where}"
+        return f"Warning: {column.name!r} is outside what was seen in training, {column.seen}, {where}"
 
-    def _told_values(self) -> str:
-        """A few of the values, long ones cut."""
-        told = [shortened(value, MOST_LETTERS) for value in list(self._values)[:MOST_TOLD]]
-        return ", ".join(told) + (" or another" if len(self._values) > MOST_TOLD else "")
+    @staticmethod
+    def _told(values: list[str]) -> str:
+        """A few of the values."""
+        return ", ".join(values[:MOST_TOLD]) + (" or another" if len(values) > MOST_TOLD else "")

@@ -205,10 +205,13 @@ def _likeliest(proba: Mapping[Any, float], most: int = 6) -> list[tuple[str, flo
 
 
 def allowed_answers(column: Column, unit: str = "") -> str:
-    """Describe the values of a column, their unit, and the range seen in training."""
+    """Describe the values of a column, their unit, and the range seen in training or its few whole numbers."""
     allowed = f"{column.allowed} ({unit})" if unit else column.allowed
-    if column.kind != "number":
+    if column.kind != "number" or column.limits.values:
         return allowed
+    if column.offered:
+        seen = [text for _, text in column.offered]
+        return f"{allowed}; {', '.join(seen[:-1])} or {seen[-1]} in training"
     return f"{allowed}, {format_number(column.low)} to {format_number(column.high)} in training"
 
 

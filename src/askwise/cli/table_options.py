@@ -41,8 +41,9 @@ class TableOptions:
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMNS", help="Columns to leave out, with commas between them.")
     ] = None
-    # An option of `train` only: a comparison asks nobody.
+    # Options of `train` only: a comparison asks nobody, and takes codes as they are.
     questions: Path | None = None
+    categories: list[str] | None = None
     split_by: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Keep rows with the same value here together when holding rows out."),
@@ -71,7 +72,7 @@ class TableOptions:
         image_column: the column with the paths of images, if the path is a table of them.
         """
         given = self.given()
-        for option in ("--groups", "--free", "--questions"):
+        for option in ("--groups", "--free", "--questions", "--categories"):
             if option in given:
                 raise AskwiseError(f"{option} is about the columns of a table, and {path} holds images; leave it out")
         for option in ("--drop", "--split-by"):
@@ -84,13 +85,20 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class TrainTableOptions(TableOptions):
-    """The same with the wording of questions."""
+    """The same with the wording of questions, and with columns of codes."""
 
     questions: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="How questions are put: CSV with columns name,text,unit,help,choices (a|b|c), or a JSON mapping.",
+            help="How questions are put, and what may be answered: CSV with columns name,text,unit,help,choices "
+            "(a|b|c, or 0=no|1=yes),min,max, or a JSON mapping.",
+        ),
+    ] = None
+    categories: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS", help="Columns whose numbers are codes of categories, with commas between them."
         ),
     ] = None
 

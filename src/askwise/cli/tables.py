@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from askwise.cli.common import Out
     from askwise.core.tasks import Task
+    from askwise.data.tables.odd_values import OddValues
     from askwise.data.tables.schema import Schema
 
 
@@ -89,8 +91,11 @@ def split_target(frame: pd.DataFrame, target: str, out: Out) -> tuple[pd.DataFra
     return frame.drop(columns=target), frame[target].infer_objects()
 
 
-def align_columns(frame: pd.DataFrame, schema: Schema, path: Path, out: Out) -> Any:
-    """Return the columns that a model needs, in its order; notes say what was ignored or moved."""
+def align_columns(frame: pd.DataFrame, schema: Schema, path: Path, out: Out, allow_implausible: bool = False) -> Any:
+    """Return the columns that a model needs, in its order; notes say what was ignored or moved.
+
+    Values that the model's limits refuse are an error, or missing if they are allowed, with a note.
+    """
     needed, given = list(schema.column_names), list(frame.columns)
     missing = [name for name in needed if name not in given]
     if missing:
@@ -100,8 +105,46 @@ def align_columns(frame: pd.DataFrame, schema: Schema, path: Path, out: Out) -> 
         out.note(f"ignored, since the model does not use {'it' if len(extra) == 1 else 'them'}: {listed(extra)}")
     if [name for name in given if name in needed] != needed:
         out.note("the columns were put into the model's order")
-    ordered = frame[needed]
+    ordered = _refused_left_out(frame[needed], schema, path, out, allow_implausible)
     return ordered if schema.named else ordered.to_numpy()
+
+
+def _refused_left_out(frame: pd.DataFrame, schema: Schema, path: Path, out: Out, allowed: bool) -> pd.DataFrame:
+    """Return the table with the values missing that limits refuse; unless they are allowed, raise an error."""
+    from askwise.data.tables.odd_messages import refused_message
+    from askwise.data.tables.odd_values import REFUSED, OddValues
+
+    odd = OddValues(allow_refused=True)
+    with naming_file(path):
+        schema.encode(frame, odd)
+        check_allowed(odd, frame.index, allowed)
+    if not odd.of_kind(REFUSED):
+        return frame
+    out.note(f"Counted as missing: {_in_file(path)}: {refused_message(odd, frame.index)}")
+    return odd.without_refused(frame)
+
+
+def check_allowed(odd: OddValues, index: pd.Index[Any], allowed: bool) -> None:
+    """Raise an error if limits refuse values of a table, unless they are allowed. index: the labels of its rows."""
+    from askwise.data.tables.odd_messages import WHAT_TO_DO, refused_message
+    from askwise.data.tables.odd_values import REFUSED
+
+    if odd.of_kind(REFUSED) and not allowed:
+        message = refused_message(odd, index)
+        raise AskwiseError(f"{message}; {WHAT_TO_DO}, or count them as missing: --allow-implausible")
+
+
+@contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Errors about the values of a table name its file."""
+    try:
+        yield
+    except AskwiseError as error:
+        raise AskwiseError(f"{_in_file(path)}: {error}") from None
+
+
+def _in_file(path: Path) -> str:
+    return f"{path}, where the first row is row 0"
 
 
 def _missing_columns(path: Path, missing: Sequence[str], given: Sequence[str]) -> AskwiseError:

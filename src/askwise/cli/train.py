@@ -100,7 +100,7 @@ def _read_and_check(out: Out, path: Path, table: TrainTableOptions) -> tuple[Cas
     """Read a table, and print the worst of what is wrong with it before an hour of training."""
     frame, description = read_described_table(out, path, table)
     cases = table_cases(out, path, frame, description)
-    findings = table_findings(frame, description, cases.task)
+    findings = table_findings(frame, description, cases)
     note_worst(out, findings, show.command_line("askwise", "check", path, *table.arguments()))
     return cases, findings
 

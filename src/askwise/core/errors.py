@@ -22,6 +22,10 @@ class AskwiseWarning(UserWarning):
     """Something that was done differently from what may have been meant."""
 
 
+class OutOfRangeWarning(AskwiseWarning):
+    """A table has numbers that were not seen in training; a test set may have a few."""
+
+
 def shortened(value: object, most: int = 80) -> str:
     """A value as Python writes it, cut where it is long, so that an error never echoes a megabyte."""
     try:

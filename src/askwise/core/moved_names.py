@@ -96,7 +96,8 @@ DIVIDED = {
     },
     "data.table": {
         "data.tables.column": "BOOLEAN CATEGORY Column MOST_CATEGORIES NUMBER TRUE_WORDS WIDEST category_key describe "
-        "is_missing ordered",
+        "is_missing",
+        "data.tables.answers": "ordered",
         "data.tables.groups": "GroupSpec",
         "data.tables.schema": "Schema",
     },

@@ -152,10 +152,9 @@ class Method(TrainedEstimator):
         if self.checkpoint_dir is None:
             return None
         settings = {name: value for name, value in self.plain_settings().items() if name not in LATER}
-        # Texts may change; the order of choices may not, and the columns have it.
-        table = {name: value for name, value in data.schema.to_dict().items() if name != "wording"}
+        # Texts and limits may change; the order of choices may not, and the columns have it.
         name = self.registry_name or type(self).__name__
-        facts = [name, self.revision, settings, table, data.task.to_dict(), data.seed]
+        facts = [name, self.revision, settings, data.schema.training_facts(), data.task.to_dict(), data.seed]
         checkpoint = Checkpoint(Path(self.checkpoint_dir), fingerprint(policy, facts, data.train, data.val))
         checkpoint.tidy()
         return checkpoint

@@ -19,6 +19,9 @@ CIRCUMSTANCES = ("checkpoint_dir", "device")
 # Settings of the trained model, which training does not see: no part of a run's fingerprint.
 LATER = ("stop", "questions")
 
+# Settings that the first files did not have: they are kept only if they are used.
+NEWER = ("questions", "categories")
+
 Estimator = TypeVar("Estimator")
 
 
@@ -31,8 +34,8 @@ def with_settings(estimator: type[Estimator]) -> type[Estimator]:
 def settings_as_json(estimator: object, names: Iterable[str]) -> dict[str, Any]:
     """The settings of these names as JSON can hold them, without the circumstances."""
     settings = {name: getattr(estimator, name) for name in names if name not in CIRCUMSTANCES}
-    # Without questions a file is as it was before there were any, and older programs can read it.
-    return {name: _as_json(name, value) for name, value in settings.items() if name != "questions" or value is not None}
+    # Without these a file is as it was before there were any, and older programs can read it.
+    return {name: _as_json(name, value) for name, value in settings.items() if name not in NEWER or value is not None}
 
 
 def _as_json(name: str, value: Any) -> Any:

@@ -52,6 +52,7 @@ class TableMethod(NeuralMethod):
     groups: Mapping[str, Sequence[Any]] | None = None
     free: Sequence[Any] | None = None
     questions: QuestionSpec | None = None
+    categories: Sequence[Any] | None = None
     encoding: str | int = "auto"
     screening: bool = True
     soft_answers: bool = True
@@ -100,6 +101,7 @@ class TableMethod(NeuralMethod):
             groups=self.groups,
             free=self.free,
             questions=self.questions,
+            categories=self.categories,
         )
 
     @property

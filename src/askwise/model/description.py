@@ -27,11 +27,12 @@ class Described(Protocol):
 
 
 def input_facts(schema: Schema, column: Column) -> dict[str, Any]:
-    """One value to fill in: how it is put, and what it takes. Only numbers have low, high and whole.
+    """One value to fill in: how it is put, and what it takes. Only numbers have low, high, whole, min, max, others.
 
-    Only pictures have a shape.
+    Only pictures have a shape. offered: the answers to choose from; of categories only if they have words.
     """
     words, is_number = schema.wording_of(column.name), column.kind == NUMBER
+    offered = column.offered if is_number or column.limits.words else ()
     return {
         "name": column.name,
         "text": words.text,
@@ -42,6 +43,10 @@ def input_facts(schema: Schema, column: Column) -> dict[str, Any]:
         "low": column.low if is_number else None,
         "high": column.high if is_number else None,
         "whole": column.whole if is_number else None,
+        "min": column.limits.minimum,
+        "max": column.limits.maximum,
+        "offered": [{"value": value, "text": text} for value, text in offered] or None,
+        "others": column.takes_others if is_number else None,
         "shape": list(column.shape) if isinstance(column, PixelColumn) else None,
     }
 

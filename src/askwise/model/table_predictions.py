@@ -10,11 +10,9 @@ import pandas as pd
 
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, listed
-from askwise.core.rows import Rows
 from askwise.core.step import StoppingRule
 from askwise.core.tasks import Classification
-from askwise.data.tables.impossible import first_impossible
-from askwise.data.tables.remarks import OddValues
+from askwise.data.tables.odd_values import OddValues
 from askwise.data.tables.schema import Schema
 from askwise.model.model import Acquisition, Model
 from askwise.model.session_model import Costs
@@ -39,23 +37,34 @@ class TablePredictions:
 
 
 def predict_table(
-    model: Model, frame: pd.DataFrame, stop: StoppingRule | None = None, costs: Costs = None, ask: bool = True
+    model: Model,
+    frame: pd.DataFrame,
+    stop: StoppingRule | None = None,
+    costs: Costs = None,
+    ask: bool = True,
+    allow_implausible: bool = False,
 ) -> pd.DataFrame:
     """Predictions for the rows of a DataFrame, as `TablePredictions` describes them.
 
     Columns are found by their names; others are ignored. A column of the model that the frame does not have, and a
     missing value, can't be had. ask: ask each row's best questions until the rule stops it; False takes everything
-    that is there as known, and asks nothing.
+    that is there as known, and asks nothing. allow_implausible: values that the questions' limits refuse count as
+    missing, with a remark; else they are an error.
     """
-    return table_predictions(model, frame, stop, costs, ask).table
+    return table_predictions(model, frame, stop, costs, ask, allow_implausible).table
 
 
 def table_predictions(
-    model: Model, frame: pd.DataFrame, stop: StoppingRule | None = None, costs: Costs = None, ask: bool = True
+    model: Model,
+    frame: pd.DataFrame,
+    stop: StoppingRule | None = None,
+    costs: Costs = None,
+    ask: bool = True,
+    allow_implausible: bool = False,
 ) -> TablePredictions:
     """The same with the odd values by column, for those who count them."""
-    odd = OddValues()
-    rows = _encode(model.schema, select_columns(model.schema, frame), odd)
+    odd = OddValues(allow_refused=allow_implausible)
+    rows = model.schema.encode(select_columns(model.schema, frame), odd)
     if not ask:
         outputs = model.outputs(rows) if len(rows) else np.empty((0, model.task.n_outputs))
         found = _prediction(model, model.task.decode(outputs))
@@ -94,14 +103,6 @@ def select_columns(schema: Schema, frame: pd.DataFrame) -> pd.DataFrame:
             f"{listed(schema.column_names)}"
         )
     return frame.set_axis(names, axis=1).reindex(columns=list(schema.column_names))
-
-
-def _encode(schema: Schema, frame: pd.DataFrame, odd: OddValues) -> Rows:
-    """Encoded rows; an error about a value names its row."""
-    try:
-        return schema.encode(frame, odd)
-    except AskwiseError as error:
-        raise first_impossible(schema, frame) or error from None
 
 
 def _acquired_nothing(model: Model) -> Acquisition:

@@ -122,6 +122,13 @@ REQUEST_KEYS = tuple(
 )
 
 
+class OfferedAnswer(BaseModel):
+    """An answer to choose, as it is sent and as a person reads it."""
+
+    value: str | float
+    text: str
+
+
 class Input(BaseModel):
     """One value that a question asks for, and what it may be."""
 
@@ -134,6 +141,13 @@ class Input(BaseModel):
     low: float | None = Field(description="The least value seen in training; others are allowed.")
     high: float | None
     whole: bool | None
+    min: float | None = Field(description="Lesser numbers are refused; null if no limit was given.")
+    max: float | None = Field(description="Larger numbers are refused.")
+    offered: list[OfferedAnswer] | None = Field(
+        description="Answers to choose from: categories that have words of their own, given numbers, or few whole "
+        "numbers; null if there are none."
+    )
+    others: bool | None = Field(description="Whether numbers that are not offered may be answered.")
     shape: list[int] | None = Field(description="Of pixels: height, width, channels.")
 
 

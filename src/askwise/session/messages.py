@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from askwise.core.errors import AskwiseError
-from askwise.data.tables.column import Column
+from askwise.core.errors import AskwiseError, listed, shortened, unknown_name
+from askwise.data.tables.column import Column, is_missing
+from askwise.data.tables.schema import Schema
 
 
 class Candidate(NamedTuple):
@@ -56,6 +57,26 @@ class Event:
     answers: Mapping[str, Any]
     declined: bool = False
     why: str | None = None
+
+
+def event_of(schema: Schema, name: str, value: Any) -> Event:
+    """What an answer means: which group, and which columns have which values; impossible ones are an error."""
+    group = schema.group_of(name)
+    value = None if is_missing(value) else value
+    columns = (schema.column(name),) if group is None or name != group else schema.columns_of(group)
+    if len(columns) > 1 and not isinstance(value, Mapping) and value is not None:
+        if name not in schema.column_names:
+            raise AskwiseError(
+                f"{name!r} has {len(columns)} columns; tell it a mapping of column to value, None where one "
+                f"can't be had, for {listed([c.name for c in columns])}; was given {shortened(value)}"
+            )
+        # A panel named after one of its columns, and that column's value.
+        columns = (schema.column(name),)
+    given = value if isinstance(value, Mapping) else dict.fromkeys([c.name for c in columns], value)
+    for key in given:
+        if key not in [c.name for c in columns]:
+            raise unknown_name(f"column of {name!r}:", key, [c.name for c in columns])
+    return Event(name, group, {c.name: c.parse(given.get(c.name)) for c in columns})
 
 
 def check_given_once(heard: Mapping[str, Event]) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 from askwise.core.step import NOTHING_LEFT
 from askwise.core.stopping import RULES, expected_cost, least_value, rule_text
-from askwise.data.tables.remarks import remark_on
 from askwise.model.description import question_facts
 from askwise.session.session import Session
 
@@ -74,5 +73,5 @@ def session_facts(session: Session) -> dict[str, Any]:
         **rule_facts(session),
         "answers": said,
         "declined": [name for name in schema.space.names if name in declined],
-        "remarks": {name: text for name in said if (text := remark_on(schema.column(name), said[name]))},
+        "remarks": session.remarks,
     }

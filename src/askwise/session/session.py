@@ -10,14 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from askwise.core.belief import Belief
-from askwise.core.errors import AskwiseError, listed, shortened, unknown_name
+from askwise.core.errors import AskwiseError, listed, unknown_name
 from askwise.core.prices import Prices
 from askwise.core.step import Step, StoppingRule, propose, reasons
 from askwise.core.stopping import takes_arrays
-from askwise.data.tables.column import Column, is_missing
+from askwise.data.tables.column import Column
+from askwise.data.tables.remarks import remark_on
 from askwise.model.session_model import Costs, SessionModel
 from askwise.session.fetching import Fetched, check_acquire, fetch, fetch_async, in_one_line, seconds
-from askwise.session.messages import Candidate, Event, Prediction, Question, check_given_once
+from askwise.session.messages import Candidate, Event, Prediction, Question, check_given_once, event_of
 from askwise.session.row import Row
 
 
@@ -170,6 +171,12 @@ class Session:
         return {name: value for name, value in self._said.items() if value is not None}
 
     @property
+    def remarks(self) -> dict[str, str]:
+        """What is odd about answers, by column: those outside what was seen in training."""
+        columns = (column for column in self.model.schema.columns if self._said.get(column.name) is not None)
+        return {column.name: text for column in columns if (text := remark_on(column, self._said[column.name]))}
+
+    @property
     def declined(self) -> list[str]:
         """Groups that can't be had: refused, or with no column that can be had."""
         return [group for group, known in self._groups.items() if not known]
@@ -262,29 +269,10 @@ class Session:
     def _parse_event(self, name: str, value: Any) -> Event:
         """What a telling means: which group, and which columns have which values."""
         try:
-            return self._event_of(name, value)
+            return event_of(self.model.schema, name, value)
         except AskwiseError as error:
             error.about = name
             raise
-
-    def _event_of(self, name: str, value: Any) -> Event:
-        schema = self.model.schema
-        group = schema.group_of(name)
-        value = None if is_missing(value) else value
-        columns = (schema.column(name),) if group is None or name != group else schema.columns_of(group)
-        if len(columns) > 1 and not isinstance(value, Mapping) and value is not None:
-            if name not in schema.column_names:
-                raise AskwiseError(
-                    f"{name!r} has {len(columns)} columns; tell it a mapping of column to value, None where one "
-                    f"can't be had, for {listed([c.name for c in columns])}; was given {shortened(value)}"
-                )
-            # A panel named after one of its columns, and that column's value.
-            columns = (schema.column(name),)
-        given = value if isinstance(value, Mapping) else dict.fromkeys([c.name for c in columns], value)
-        for key in given:
-            if key not in [c.name for c in columns]:
-                raise unknown_name(f"column of {name!r}:", key, [c.name for c in columns])
-        return Event(name, group, {c.name: c.parse(given.get(c.name)) for c in columns})
 
     def _receive(self, name: str, fetched: Fetched) -> None:
         """Take in what was fetched for a group, or decline it: either way, it is not asked again."""

@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 
 from askwise.core.errors import AskwiseError
 from askwise.data.tables.checks.finding import Severity
+from askwise.data.tables.checks.refused import limited_columns
 from askwise.data.tables.checks.registry import check_table
 
 
@@ -295,3 +296,33 @@ def test_a_large_table_is_checked_in_two_seconds():
     started = time.process_time()
     assert found(frame) == set()
     assert time.process_time() - started < 2
+
+
+# Columns as questions describe them
+
+
+def test_codes_are_neither_measurements_nor_numbers_among_texts():
+    planted = with_value("change", 999.0)(sound_table())
+    planted["ward"] = [*map(str, range(1, 10)), "x"] * 30
+    assert {("sentinel", "change"), ("text-number", "ward")} <= found(planted)
+    assert found(planted, codes={"change", "ward"}) == set()
+
+
+def test_values_that_limits_refuse_are_serious():
+    planted = with_value("age", 600.0, [3, 9])(sound_table())
+    questions = {"age": {"min": 0, "max": 120}, "income": {"min": 0}, "city": {"choices": ["Bath"]}}
+    (finding,) = (
+        f
+        for f in check_table(
+            planted, "outcome", has_classes=True, limited=limited_columns(planted, {"questions": questions})
+        )
+        if f.kind == "refused"
+    )
+    assert (finding.columns, finding.severity) == (("age",), Severity.SERIOUS)
+    assert finding.found == "600 in row 3, 600 in row 9; its question takes a number from 0 to 120."
+
+
+def test_limits_of_codes_and_of_columns_with_infinity_are_not_looked_at():
+    planted = with_value("age", np.inf, [3])(sound_table())
+    questions = {"age": {"max": 9}, "change": {"choices": {0: "none"}}}
+    assert limited_columns(planted, {"questions": questions, "categories": ["change"]}) == ()

@@ -14,9 +14,9 @@ from askwise.data.images.patches import SKETCH, PatchLayout, PatchSpace
 from askwise.data.images.pictures import PREFIX, allowed, as_data_url, coloured, told_pixels
 from askwise.data.images.sketches import sketches
 from askwise.data.tables.column import Column
+from askwise.data.tables.odd_values import OddValues
 from askwise.data.tables.prices import group_costs
 from askwise.data.tables.questions import Wording
-from askwise.data.tables.remarks import OddValues
 from askwise.data.tables.schema import Schema, rows_of
 
 if TYPE_CHECKING:

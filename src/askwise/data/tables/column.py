@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +13,8 @@ import pandas as pd
 
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, AskwiseWarning, listed, shortened
+from askwise.data.tables.cells import unreadable
+from askwise.data.tables.limits import Limits, listed_choices, measured_text, number_text
 
 NUMBER, BOOLEAN, CATEGORY = "number", "boolean", "category"
 
@@ -22,6 +23,10 @@ MOST_CATEGORIES = 100
 ENOUGH_ROWS, MOST_FREQUENT_CATEGORIES = 5, 1000
 
 WIDEST = 10.0
+
+# Whole numbers are offered as choices if they are at most so many.
+MOST_OFFERED = 6
+NO_LIMITS = Limits()
 
 TRUE_WORDS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 
@@ -32,7 +37,7 @@ class Column:
 
     Numbers and booleans are centred and scaled, and cut at ten standard deviations; a category is one-hot.
     `low` and `high` are the range seen in training. stays_within: numbers are cut at that range too, since beyond it
-    nothing was learnt; models of before did not.
+    nothing was learnt; models of before did not. limits: what the questions say about answers.
     """
 
     name: str
@@ -45,15 +50,17 @@ class Column:
     categories: tuple[str, ...] = ()
     edges: tuple[float, ...] = ()
     stays_within: bool = False
+    limits: Limits = NO_LIMITS
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it; what is not used is left out, so that models of before are as they were."""
-        return {name: value for name, value in asdict(self).items() if value or name not in ("edges", "stays_within")}
+        facts = asdict(self) | {"limits": self.limits.to_dict()}
+        return {n: value for n, value in facts.items() if value or n not in ("edges", "stays_within", "limits")}
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Column:
         facts: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in data.items()}
-        return Column(**facts)
+        return Column(**facts | {"limits": Limits.from_dict(facts.get("limits", {}))})
 
     @property
     def n_entries(self) -> int:
@@ -62,9 +69,34 @@ class Column:
     @property
     def allowed(self) -> str:
         """What a person may answer."""
+        if self.kind == CATEGORY and self.limits.words:
+            return listed_choices(self.categories, self.limits.words)
         if self.kind == CATEGORY:
             return f"one of {listed(self.categories, most=30)}"
-        return "yes or no" if self.kind == BOOLEAN else "a number"
+        return "yes or no" if self.kind == BOOLEAN else self.limits.numbers
+
+    @property
+    def offered(self) -> tuple[tuple[Any, str], ...]:
+        """Answers to choose from, each with its text: categories, given numbers, or few whole numbers."""
+        if self.kind == CATEGORY:
+            return tuple(zip(self.categories, self.limits.words or self.categories, strict=True))
+        numbers = self.limits.values or (self._whole_numbers if self.kind == NUMBER else ())
+        names = [number_text(number) for number in numbers]
+        plain = [int(number) if float(number).is_integer() else number for number in numbers]
+        return tuple(zip(plain, self.limits.words or names, strict=True))
+
+    @property
+    def takes_others(self) -> bool:
+        """Whether a number may be answered that is not offered; 0 and 1 alone are taken for codes."""
+        ends, limits = (self.low, self.high), (self.limits.minimum, self.limits.maximum)
+        return not self.limits.values and ends != ((0.0, 1.0) if limits == (None, None) else limits)
+
+    @property
+    def _whole_numbers(self) -> tuple[int, ...]:
+        """All whole numbers of the range seen in training, if they are few."""
+        if not self.whole or not 1 <= self.high - self.low < MOST_OFFERED:
+            return ()
+        return tuple(range(int(self.low), int(self.high) + 1))
 
     def scaled(self, numbers: Any) -> Any:
         """A number, or an array of them, as the network's entry."""
@@ -82,18 +114,43 @@ class Column:
 
     def parse(self, value: object) -> float | str | bool | None:
         """One answer as it is meant, None where it is missing; an error where it is impossible."""
+        found = self.read(value)
+        if self.kind == NUMBER and found is not None and not self.limits.allows(found):
+            raise self._refusal(value)
+        return found
+
+    def read(self, value: object) -> float | str | bool | None:
+        """One value of this kind, None where it is missing; limits are not looked at."""
         if is_missing(value):
             return None
         found = self._number(value) if self.kind == NUMBER else self._choice(value)
+        if found is None and isinstance(value, str):
+            found = self._worded(value)
         if found is None:
-            between = ";" if self.kind == CATEGORY else ","
-            hint = "; write it with a point and no commas, as 1234.5" if self._has_comma(value) else ""
-            raise AskwiseError(f"{self.name!r} takes {self.allowed}{between} was given {shortened(value)}{hint}")
+            raise self._refusal(
+                value, "; write it with a point and no commas, as 1234.5" if self._has_comma(value) else ""
+            )
         return found
 
     def is_outside(self, value: Any) -> bool:
         """Whether an answer is beyond all that was seen in training."""
         return self.kind == NUMBER and not self.low <= value <= self.high
+
+    @property
+    def seen(self) -> str:
+        """The range of numbers seen in training, in words."""
+        return f"{measured_text(self.low)} to {measured_text(self.high)}"
+
+    def _refusal(self, value: object, hint: str = "") -> AskwiseError:
+        between = ";" if self.kind == CATEGORY else ","
+        return AskwiseError(f"{self.name!r} takes {self.allowed}{between} was given {shortened(value)}{hint}")
+
+    def _worded(self, text: str) -> float | str | None:
+        """The value or category that goes by this word."""
+        position = self.limits.position_of_word(text.strip())
+        if position is None:
+            return None
+        return self.limits.values[position] if self.kind == NUMBER else self.categories[position]
 
     def _has_comma(self, value: object) -> bool:
         return self.kind == NUMBER and isinstance(value, str) and any(c.isdigit() for c in value) and "," in value
@@ -138,16 +195,16 @@ def category_key(value: object) -> str:
     return str(value).strip()
 
 
-def describe(series: pd.Series[Any], name: str) -> Column:
-    """Kind, scale and categories of one column of the training data."""
+def describe(series: pd.Series[Any], name: str, is_category: bool = False) -> Column:
+    """Kind, scale and categories of one column of the training data. is_category: numbers in it are codes."""
     values = series[series.notna().to_numpy()]
     if not len(values):
         raise AskwiseError(f"column {name!r} has no value in any row; remove it")
-    kind = _kind(values, name)
+    kind = CATEGORY if is_category else _kind(values, name)
     if kind == CATEGORY:
         return Column(name, kind, categories=_categories(values, name))
     numbers = values.to_numpy(dtype=np.float64)
-    check_finite(numbers, name)
+    check_finite(numbers, name, values.index)
     center, scale = float(numbers.mean()), float(numbers.std())
     if not math.isfinite(scale):
         raise AskwiseError(f"column {name!r} holds numbers too large to scale (up to {np.abs(numbers).max():.3g})")
@@ -196,6 +253,8 @@ def _categories(values: pd.Series[Any], name: str) -> tuple[str, ...]:
     kept = set(counts.index)
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(k for k in map(category_key, values.dtype.categories) if k in kept)
+    if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype):
+        return tuple(sorted(kept, key=float))
     return tuple(sorted(kept))
 
 
@@ -211,37 +270,9 @@ def edges_at_quantiles(values: Array, n_parts: int) -> Array:
     return edges if len(edges) > 2 else edges[:0]
 
 
-def ordered(column: Column, choices: Sequence[Any]) -> Column:
-    """A column whose categories come in the order of these choices; others that were seen come after them."""
-    if not choices:
-        return column
-    if column.kind != CATEGORY:
-        raise AskwiseError(
-            f"{column.name!r} takes {column.allowed}, so it has no choices; leave them out, or turn its values into "
-            "texts before training"
-        )
-    keys = [category_key(choice) for choice in choices]
-    twice = [key for key in keys if keys.count(key) > 1]
-    if twice:
-        raise AskwiseError(f"the choices of question {column.name!r} name {twice[0]!r} twice; keep one")
-    never = [key for key in keys if key not in column.categories]
-    rest = [key for key in column.categories if key not in keys]
-    if never:
-        seen = listed(column.categories)
-        _warn(f"choices of {column.name!r} never seen in training are left out: {listed(never, 5)}; seen: {seen}")
-    if rest:
-        _warn(f"choices of {column.name!r} that questions does not name come last: {listed(rest, 5)}")
-    return replace(column, categories=(*(key for key in keys if key in column.categories), *rest))
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, AskwiseWarning, stacklevel=4)
-
-
-def check_finite(numbers: Array, name: str) -> None:
+def check_finite(numbers: Array, name: str, index: pd.Index[Any]) -> None:
+    """Raise an error that names the first row with an infinite number. index: the labels of the rows."""
     bad = np.isinf(numbers)
     if bad.any():
-        raise AskwiseError(
-            f"Input X contains infinity in column {name!r} (row {int(bad.argmax())}); "
-            "give a finite number, or leave the value empty where it is not known"
-        )
+        row = int(bad.argmax())
+        raise unreadable(index[row], f"{name!r} takes a finite number, was given {numbers[row]}")

@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from askwise.core.arrays import Array
-from askwise.core.errors import AskwiseWarning, listed
+from askwise.core.errors import AskwiseError
+from askwise.data.tables.cells import unreadable
 from askwise.data.tables.column import CATEGORY, MOST_CATEGORIES, NUMBER, Column, category_key, check_finite
-from askwise.data.tables.remarks import OddValues
+from askwise.data.tables.odd_values import NEVER_SEEN, OddValues
 
 
-def encode_column(column: Column, series: pd.Series[Any], out: Array, odd: OddValues | None = None) -> Array:
-    """Write one column's entries into `out`; returns which rows are present.
-
-    odd: gathers values that are taken with a remark, in place of a warning.
-    """
+def encode_column(column: Column, series: pd.Series[Any], out: Array, odd: OddValues) -> Array:
+    """Write one column's entries into `out`; returns which rows are present. Odd values are noted in `odd`."""
     if column.kind == CATEGORY:
         codes = _codes(column, series, odd)
         seen = codes >= 0
         out[np.flatnonzero(seen), codes[seen]] = 1.0
         return seen
-    numbers = _numbers(column, series)
+    numbers = odd.plausible_numbers(column, read_numbers(column, series))
     here = ~np.isnan(numbers)
-    check_finite(numbers, column.name)
-    if odd is not None:
-        odd.add_outside(column, numbers)
     out[:, 0] = np.where(here, column.scaled(numbers), 0.0)
     return here
 
 
-def _numbers(column: Column, series: pd.Series[Any]) -> Array:
+def read_numbers(column: Column, series: pd.Series[Any]) -> Array:
+    """The finite numbers of a column that is no category, NaN where one is missing; limits are not looked at."""
     numeric = pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype)
     if numeric and (column.kind == NUMBER or series.dropna().isin([0, 1]).all()):
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        check_finite(numbers, column.name, series.index)
+        return numbers
     # In a column of numbers, a table's True is 1 as it was in training.
     values = (int(v) if isinstance(v, (bool, np.bool_)) else v for v in series)
-    parsed = [column.parse(v) for v in values]
+    parsed = [_read(column, value, row) for row, value in zip(series.index, values, strict=True)]
     return np.array([np.nan if v is None else float(v) for v in parsed], dtype=np.float64)
 
 
-def _codes(column: Column, series: pd.Series[Any], odd: OddValues | None) -> Array:
+def _read(column: Column, value: Any, row: Any) -> Any:
+    """One value of a table; an error names its row."""
+    try:
+        return column.read(value)
+    except AskwiseError as error:
+        raise unreadable(row, str(error)) from None
+
+
+def _codes(column: Column, series: pd.Series[Any], odd: OddValues) -> Array:
     """Position of each row's category; -1 where it is missing or was never seen in training."""
     position = {key: i for i, key in enumerate(column.categories)}
     missing = series.isna().to_numpy()
@@ -51,21 +56,8 @@ def _codes(column: Column, series: pd.Series[Any], odd: OddValues | None) -> Arr
     known = np.array([position.get(u, -1) for u in uniques], dtype=np.int64)
     codes = np.full(len(series), -1, dtype=np.int64)
     codes[~missing] = known[inverse] if len(uniques) else -1
-    never = uniques[known < 0] if len(uniques) else uniques
     # One of very many may have been seen, but too rarely to be kept.
-    if len(never) and len(column.categories) < MOST_CATEGORIES:
-        if odd is None:
-            _warn_never_seen(column, never)
-        else:
-            at = known[inverse] < 0
-            odd.add_never_seen(column, np.flatnonzero(~missing)[at], uniques[inverse[at]])
+    if (known < 0).any() and len(column.categories) < MOST_CATEGORIES:
+        never = known[inverse] < 0
+        odd.add(column, NEVER_SEEN, np.flatnonzero(~missing)[never], uniques[inverse[never]])
     return codes
-
-
-def _warn_never_seen(column: Column, never: Array) -> None:
-    warnings.warn(
-        f"column {column.name!r}: {listed(never.tolist(), 5)} was never seen in training and counts as "
-        f"not available; seen: {listed(column.categories)}",
-        AskwiseWarning,
-        stacklevel=3,
-    )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from askwise.core.errors import AskwiseError, listed, shortened, unknown_name
+from askwise.data.tables.answers import AnswerWords, Choice
 from askwise.data.tables.prices import Members, named
 
 WORDS = ("text", "unit", "help")
-KEYS = (*WORDS, "choices")
+# What is said about the answers of a column, and what AnswerWords calls it.
+ANSWERS = {"choices": "choices", "min": "minimum", "max": "maximum"}
+KEYS = (*WORDS, *ANSWERS)
 
 # What estimators take: a text, or a mapping of some of the keys, for the name of a column or a group.
 QuestionSpec = Mapping[Any, str | Mapping[str, Any]]
@@ -29,10 +33,10 @@ class Wording:
 
 @dataclass(frozen=True)
 class Words:
-    """What was given: wordings by the name of a column or group, and choices in order by the name of a column."""
+    """What was given: wordings by the name of a column or group, and what answers may be by the name of a column."""
 
     wording: dict[str, Wording]
-    choices: dict[str, tuple[Any, ...]]
+    answers: dict[str, AnswerWords]
 
 
 def read_words(questions: object, columns: Sequence[str], members: Members) -> Words:
@@ -55,10 +59,13 @@ def read_words(questions: object, columns: Sequence[str], members: Members) -> W
         given[name] = _given(name, value)
         if name not in columns:
             _check_group(name, given[name], members[name])
-    words = {name: Wording(**{k: v for k, v in held.items() if k != "choices"}) for name, held in given.items()}
+    words = {name: Wording(**{k: v for k, v in held.items() if k in WORDS}) for name, held in given.items()}
+    answers = {
+        name: AnswerWords(**{ANSWERS[k]: v for k, v in held.items() if k in ANSWERS}) for name, held in given.items()
+    }
     return Words(
         {name: wording for name, wording in words.items() if wording != Wording()},
-        {name: held["choices"] for name, held in given.items() if "choices" in held},
+        {name: about for name, about in answers.items() if about != AnswerWords()},
     )
 
 
@@ -74,8 +81,8 @@ def _given(name: str, value: object) -> dict[str, Any]:
     for key, part in value.items():
         if key not in KEYS:
             raise unknown_name(f"key of question {name!r}:", key, KEYS)
-        read = _choices(name, part) if key == "choices" else _text(name, key, part)
-        if read:
+        read = READ.get(key, _text)(name, key, part)
+        if read not in (None, "", ()):
             held[key] = read
     return held
 
@@ -89,25 +96,49 @@ def _text(name: str, key: str, value: object) -> str:
     return value.strip() if key == "help" else " ".join(value.split())
 
 
-def _choices(name: str, value: object) -> tuple[Any, ...]:
+def _number(name: str, key: str, value: object) -> float | None:
+    """A limit; in a file it is a text."""
+    if value is None or value == "":
+        return None
+    try:
+        number = math.nan if isinstance(value, (bool, np.bool_)) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise AskwiseError(f"the {key} of question {name!r} must be a number, was given {shortened(value)}")
+    return number
+
+
+def _choices(name: str, key: str, value: object) -> tuple[Choice, ...]:
+    """Choices in their order; a mapping gives a word for each."""
     if value is None:
         return ()
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-        raise AskwiseError(f"the choices of question {name!r} must be a list, was given {shortened(value)}")
-    choices = tuple(value)
+    if isinstance(value, Mapping):
+        choices = tuple(Choice(choice, _text(name, "words of the choices", word)) for choice, word in value.items())
+    elif isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise AskwiseError(
+            f"the {key} of question {name!r} must be a list, or a mapping of values to words; was given "
+            f"{shortened(value)}"
+        )
+    else:
+        choices = tuple(Choice(choice) for choice in value)
     for choice in choices:
-        if not isinstance(choice, (str, bool, int, float, np.generic)):
+        if not isinstance(choice.value, (str, bool, int, float, np.generic)):
             raise AskwiseError(
-                f"a choice of question {name!r} must be a text or a number, was given {shortened(choice)}"
+                f"a choice of question {name!r} must be a text or a number, was given {shortened(choice.value)}"
             )
     return choices
 
 
+# Other keys are texts.
+READ: Mapping[str, Callable[[str, str, object], Any]] = {"choices": _choices, "min": _number, "max": _number}
+
+
 def _check_group(name: str, held: Mapping[str, Any], columns: Sequence[str]) -> None:
-    for key in ("unit", "choices"):
+    for key in ("unit", *ANSWERS):
         if key in held:
             raise AskwiseError(
-                f"questions gives the group {name!r} {'a unit' if key == 'unit' else 'choices'}; "
+                f"questions gives the group {name!r} {key if key == 'choices' else f'a {key}'}; "
                 f"only a column has that: give it to {listed(columns)}"
             )
 

@@ -14,12 +14,14 @@ import pandas as pd
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, listed, unknown_name
 from askwise.core.features import FeatureSpace
-from askwise.data.tables.column import CATEGORY, Column, describe, ordered
+from askwise.data.tables.answers import AnswerWords, with_answers
+from askwise.data.tables.column import CATEGORY, Column, describe
 from askwise.data.tables.encoding import encode_column
 from askwise.data.tables.groups import GroupSpec, as_list, find_column, group_members
+from askwise.data.tables.odd_messages import raise_refused, warn_of_unseen
+from askwise.data.tables.odd_values import OddValues
 from askwise.data.tables.prices import group_costs
 from askwise.data.tables.questions import QuestionSpec, Wording, read_words
-from askwise.data.tables.remarks import OddValues
 
 if TYPE_CHECKING:
     from askwise.core.rows import Rows
@@ -93,17 +95,23 @@ class Schema:
         return Wording(own.text or its.text, its.unit, own.help or its.help)
 
     def encode(self, frame: pd.DataFrame, odd: OddValues | None = None) -> Rows:
-        """Rows without answers: missing values are absent, categories never seen in training too, with a warning.
+        """Rows without answers: missing values are absent, and so are categories never seen in training.
 
-        odd: gathers these categories, and numbers outside the range of training, in place of the warning.
+        Values that limits refuse are an error that names them. Numbers outside what was seen in training, and
+        categories never seen there, are a warning each. odd: gathers them in place of the warnings; refused values
+        too, if it allows them.
         """
         x = np.zeros((len(frame), self.space.n_entries), dtype=np.float32)
         present = np.zeros((len(frame), len(self.columns)), dtype=bool)
-        entry = 0
+        entry, found = 0, OddValues() if odd is None else odd
         for c, column in enumerate(self.columns):
             width = column.n_entries
-            present[:, c] = encode_column(column, frame.iloc[:, c], x[:, entry : entry + width], odd)
+            present[:, c] = encode_column(column, frame.iloc[:, c], x[:, entry : entry + width], found)
             entry += width
+        if not found.allow_refused:
+            raise_refused(found, frame.index)
+        if odd is None:
+            warn_of_unseen(found, frame.index)
         return rows_of(self.space, x, present)
 
     def with_edges(self, edges: Sequence[Array]) -> Schema:
@@ -129,6 +137,13 @@ class Schema:
         # Without any, the same as before there were wordings: what was told apart by it still is.
         return facts | ({"wording": wording} if wording else {})
 
+    def training_facts(self) -> dict[str, Any]:
+        """What training depends on: not the words of questions, nor the limits of answers."""
+        facts = {name: value for name, value in self.to_dict().items() if name != "wording"}
+        if "columns" in facts:
+            facts["columns"] = [{n: v for n, v in column.items() if n != "limits"} for column in facts["columns"]]
+        return facts
+
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Schema:
         columns = tuple(Column.from_dict(c) for c in data["columns"])
@@ -148,8 +163,12 @@ class Schema:
         groups: GroupSpec | None = None,
         free: Sequence[Hashable] | None = None,
         questions: QuestionSpec | None = None,
+        categories: Sequence[Hashable] | None = None,
     ) -> Schema:
-        """Read a table's types, scales and categories, and lay its columns out in priced groups."""
+        """Read a table's types, scales and categories, and lay its columns out in priced groups.
+
+        categories: columns whose numbers are codes.
+        """
         names = [str(n) for n in frame.columns]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
@@ -164,9 +183,9 @@ class Schema:
             next((g for g, group in enumerate(group_names) if n in members[group]), -1) for n in names
         )
         words = read_words(questions, names, members)
-        columns = tuple(
-            ordered(describe(frame.iloc[:, c], name), words.choices.get(name, ())) for c, name in enumerate(names)
-        )
+        codes = [find_column("column in categories", c, names) for c in as_list("categories", categories)]
+        described = [describe(frame.iloc[:, c], name, name in codes) for c, name in enumerate(names)]
+        columns = tuple(with_answers(column, words.answers.get(column.name, AnswerWords())) for column in described)
         space = _with_entries(FeatureSpace(group_names, costs_of, group_of_column, ()), columns)
         return Schema(columns, space, named, words.wording)
 

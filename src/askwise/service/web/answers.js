@@ -1,7 +1,7 @@
 // The answers so far, in order: remove one, start again, save the record, copy the link.
 
 import { h, replaceContent } from "./dom.js";
-import { answerText, isOutside, money, trainingRange } from "./format.js";
+import { isOutside, money, saidText, trainingRange } from "./format.js";
 import { fitsInLink } from "./link.js";
 import { announce } from "./messages.js";
 import { steps } from "./record.js";
@@ -117,6 +117,6 @@ export class AnswersView extends View {
 
 /** An answer as an image, or as text. */
 function answerElement(value, input) {
-  if (input.kind !== "pixels" || value === null) return answerText(value, input.unit);
+  if (input.kind !== "pixels" || value === null) return saidText(input, value);
   return h("img", { class: "patch", src: value, alt: input.text || input.name });
 }

@@ -46,6 +46,23 @@ export const trainingRange = ({ low, high }) =>
 export const isOutside = (facts, value) =>
   trainingRange(facts) !== "" && typeof value === "number" && (value < facts.low || value > facts.high);
 
+/** Whether a number is beyond the limits that were given; the API refuses it. */
+export const isRefused = ({ min, max }, value) =>
+  (typeof min === "number" && value < min) || (typeof max === "number" && value > max);
+
+/** The limits of an input, "" if there are none. */
+export function limitsText({ min, max }) {
+  if (typeof min !== "number" && typeof max !== "number") return "";
+  if (typeof max !== "number") return `At least ${answerText(min)}`;
+  return typeof min === "number" ? `From ${answerText(min)} to ${answerText(max)}` : `At most ${answerText(max)}`;
+}
+
+/** The word of an answer that is offered, undefined if it is not. */
+export const wordOf = (facts, value) => facts.offered?.find((one) => one.value === value)?.text;
+
+/** An answer to an input, as a person says it. */
+export const saidText = (facts, value) => answerText(wordOf(facts, value) ?? value, facts.unit);
+
 /** The text of a question or an input, else its name. */
 export const labelOf = (facts) => facts.text || facts.name;
 

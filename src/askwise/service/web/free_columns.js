@@ -1,8 +1,8 @@
 // Free columns: known from the start, never asked, never paid; set or cleared at any time.
 
 import { h } from "./dom.js";
-import { answerText } from "./format.js";
-import { createField, showErrorAt } from "./inputs.js";
+import { saidText } from "./format.js";
+import { askAgain, createField, showErrorAt } from "./inputs.js";
 import { View } from "./view.js";
 
 /** With more fields than this the question would be out of sight: then the form starts closed. */
@@ -37,7 +37,7 @@ export class FreeColumnsView extends View {
     this.isFresh = isFresh;
     this.given = state.known;
     const given = facts.free.filter((input) => Object.hasOwn(state.known, input.name));
-    const words = given.map((input) => `${input.name}: ${answerText(state.known[input.name], input.unit)}`).join(", ");
+    const words = given.map((input) => `${input.name}: ${saidText(input, state.known[input.name])}`).join(", ");
     this.summary.textContent = words || "nothing given yet";
   }
 
@@ -54,6 +54,7 @@ export class FreeColumnsView extends View {
     this.summary = h("span", { class: "muted" });
     const submit = (event) => {
       event.preventDefault();
+      if (askAgain(this.fields)) return;
       const read = this.fields.map((field) => [field.name, field.read()]);
       this.actions.setKnown(Object.fromEntries(read.filter(([, value]) => value !== null)));
     };

@@ -2,7 +2,7 @@
 
 import { byId, h } from "./dom.js";
 import { labelOf, money, num, plural, sentence } from "./format.js";
-import { createField, showErrorAt } from "./inputs.js";
+import { askAgain, createField, showErrorAt } from "./inputs.js";
 import { predictionText } from "./prediction.js";
 import { View } from "./view.js";
 
@@ -116,7 +116,7 @@ export class QuestionView extends View {
       const what = this.fields.length === 1 ? "Give an answer" : "Fill in at least one value";
       this.showError(`${what}, or say that it can't be had.`);
       if (this.fields.length > 1) this.fields[0].focus();
-    } else {
+    } else if (!askAgain(this.fields)) {
       this.actions.answer(shown.name, values);
     }
   }

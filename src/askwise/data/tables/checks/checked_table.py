@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +14,7 @@ import pandas as pd
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, listed, shortened, unknown_name
 from askwise.data.tables.checks.row_hashes import row_hashes, value_hashes
+from askwise.data.tables.column import Column
 
 # Enough rows to see what a column holds.
 LOOK_ROWS = 1000
@@ -24,7 +26,8 @@ class CheckedTable:
 
     X: the columns without the target and the column to split by; y: the answers; has_classes: whether they are labels;
     n_unlabelled: rows without an answer, left out here; split_by: whether rows are kept together by a column;
-    wanted: columns that options name, which are asked whatever they hold.
+    wanted: columns that options name, which are asked whatever they hold; codes: columns whose numbers are codes of
+    categories; limited: columns for which questions set limits.
     """
 
     X: pd.DataFrame
@@ -33,6 +36,8 @@ class CheckedTable:
     n_unlabelled: int = 0
     split_by: bool = False
     wanted: AbstractSet[str] = frozenset()
+    codes: AbstractSet[str] = frozenset()
+    limited: Sequence[Column] = ()
 
     @property
     def target(self) -> str:
@@ -64,6 +69,8 @@ def checked_table(
     has_classes: bool,
     split_by: str | None = None,
     wanted: AbstractSet[str] = frozenset(),
+    codes: AbstractSet[str] = frozenset(),
+    limited: Sequence[Column] = (),
 ) -> CheckedTable:
     """Split off the target and the column to split by; rows without an answer are left out."""
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
@@ -82,7 +89,8 @@ def checked_table(
     X, y = rows.drop(columns=list(dropped)).infer_objects(), rows[target].infer_objects()
     if not has_classes and not pd.api.types.is_numeric_dtype(y.dtype):
         raise AskwiseError(f"the target must be numbers to predict a number; it holds {shortened(y.iloc[0])}")
-    return CheckedTable(X, y, has_classes, int((~labelled).sum()), split_by is not None, frozenset(wanted))
+    n_unlabelled = int((~labelled).sum())
+    return CheckedTable(X, y, has_classes, n_unlabelled, split_by is not None, wanted, codes, limited)
 
 
 def _check_cells(frame: pd.DataFrame) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import pandas as pd
@@ -14,10 +14,12 @@ from askwise.data.tables.checks.finding import Finding, worst_first
 from askwise.data.tables.checks.identifiers import find_identifiers
 from askwise.data.tables.checks.leaks import find_leaks
 from askwise.data.tables.checks.persons import find_repeated_persons
+from askwise.data.tables.checks.refused import find_refused
 from askwise.data.tables.checks.rows import find_duplicates, find_few_rows
 from askwise.data.tables.checks.sentinels import find_sentinels
 from askwise.data.tables.checks.text_numbers import find_text_numbers
 from askwise.data.tables.checks.useless import find_constant, find_empty, find_one_value
+from askwise.data.tables.column import Column
 
 Check = Callable[[CheckedTable], list[Finding]]
 
@@ -34,6 +36,7 @@ COLUMN_CHECKS: Mapping[str, Check] = {
 CHECKS: Mapping[str, Check] = {
     "one-answer": find_one_answer,
     "infinity": find_infinities,
+    "refused": find_refused,
     "leak": find_leaks,
     "one-value": find_one_value,
     "sentinel": find_sentinels,
@@ -50,13 +53,18 @@ def check_table(
     has_classes: bool,
     split_by: str | None = None,
     wanted: AbstractSet[str] = frozenset(),
+    codes: AbstractSet[str] = frozenset(),
+    limited: Sequence[Column] = (),
 ) -> list[Finding]:
     """Return what is wrong with a table of past cases, the worst first.
 
     has_classes: whether the target holds labels rather than numbers. split_by: the column that keeps rows of one
-    person together, if any. wanted: columns that are asked whatever they hold.
+    person together, if any. wanted: columns that are asked whatever they hold. codes: columns whose numbers are codes
+    of categories. limited: columns for which questions set limits, as `limited_columns` gives them.
     """
-    table = checked_table(frame, target, has_classes=has_classes, split_by=split_by, wanted=wanted)
+    table = checked_table(
+        frame, target, has_classes=has_classes, split_by=split_by, wanted=wanted, codes=codes, limited=limited
+    )
     findings: list[Finding] = []
     for check in COLUMN_CHECKS.values():
         findings += check(table.without(_columns(findings)))

@@ -28,7 +28,7 @@ SHARE_NEAR, FEWEST_NEAR = 0.2, 5
 
 def find_sentinels(table: CheckedTable) -> list[Finding]:
     """Find numbers that mean "not known", in columns and in an answer that is a number."""
-    columns = {str(name): table.X[name] for name in table.X.columns}
+    columns = {str(name): table.X[name] for name in table.X.columns if name not in table.codes}
     if not table.has_classes:
         columns |= {table.target: table.y}
     found = {name: sentinels_of(values) for name, values in columns.items() if holds_numbers(values)}

@@ -18,7 +18,7 @@ def find_text_numbers(table: CheckedTable) -> list[Finding]:
     findings = []
     for name in table.X.columns:
         values = table.look[name].dropna()
-        if not len(values) or pd.api.types.is_numeric_dtype(values.dtype):
+        if not len(values) or name in table.codes or pd.api.types.is_numeric_dtype(values.dtype):
             continue
         texts = values.astype(str).str.strip()
         is_number = pd.to_numeric(texts, errors="coerce").notna()
