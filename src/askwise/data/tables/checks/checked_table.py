@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +25,8 @@ class CheckedTable:
 
     X: the columns without the target and the column to split by; y: the answers; has_classes: whether they are labels;
     n_unlabelled: rows without an answer, left out here; split_by: whether rows are kept together by a column;
-    wanted: columns that options name, which are asked whatever they hold.
+    wanted: columns that options name, which are asked whatever they hold. groups: columns that are asked together, by
+    the name of the group; free: columns that are never asked.
     """
 
     X: pd.DataFrame
@@ -33,6 +35,8 @@ class CheckedTable:
     n_unlabelled: int = 0
     split_by: bool = False
     wanted: AbstractSet[str] = frozenset()
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    free: AbstractSet[str] = frozenset()
 
     @property
     def target(self) -> str:
