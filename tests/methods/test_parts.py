@@ -25,6 +25,11 @@ def test_the_finer_the_shape_the_more_parts(waves, fewest, most):
     assert fewest <= parts_that_explain(values, answers) <= most
 
 
+def test_a_column_whose_rows_have_one_answer_only_is_not_cut():
+    values, _ = values_and_noise()
+    assert parts_that_explain(values, np.tile([0.0, 1.0], (4000, 1))) == 1
+
+
 def test_few_rows_are_not_cut_finely():
     values, noise = values_and_noise(200)
     assert parts_that_explain(values, np.sin(100 * values)[:, None] + noise) <= 8

@@ -78,6 +78,12 @@ def test_a_file_saved_again_keeps_the_scale_of_its_scores(table, tmp_path):
     assert_same_acquisitions(again, rows_of(answers), answers["acquired"])
 
 
+def test_it_tells_of_no_gaps(table):
+    model, _ = table
+    assert model.model_.gaps == ()
+    assert model.gaps_.empty
+
+
 def test_images_are_asked_the_same():
     answers = answers_of("images")
     model = load(FILES / "images.askwise", device="cpu")

@@ -32,9 +32,9 @@ def check(
 ) -> None:
     """Look at a table before training.
 
-    Finds columns that give the answer away, identifiers, dates, numbers that stand for a missing value, copies of
-    rows, rows of one person, columns that tell nothing, and too few rows. The worst comes first, with what to do. The
-    options are those of `askwise train`; nothing is trained or written.
+    Finds columns that give the answer away, or do so by being recorded or not, identifiers, dates, numbers that stand
+    for a missing value, copies of rows, rows of one person, columns that tell nothing, and too few rows. The worst
+    comes first, with what to do. The options are those of `askwise train`; nothing is trained or written.
     """
     with command(printing) as out:
         tables.check_exists(cases)

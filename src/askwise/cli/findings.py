@@ -37,6 +37,8 @@ def table_findings(frame: pd.DataFrame, description: TableDescription, cases: Ca
         wanted=description.named_columns(),
         codes=frozenset(description.categories or ()),
         limited=limited_columns(cases.X, cases.questions),
+        groups=description.groups,
+        free=description.free,
     )
 
 
@@ -53,8 +55,13 @@ def findings_table(findings: Sequence[Finding]) -> Table:
 
 
 def note_worst(out: Out, findings: Sequence[Finding], command: str) -> None:
-    """Print the worst findings, without those that are taken care of, and the command that shows all."""
-    told = [finding for finding in findings if _severity(finding) != "note"]
+    """Print the worst findings, without those that are taken care of, and the command that shows all.
+
+    What gaps tell is left to the warning of `fit`, which looks at the very rows that are learnt from.
+    """
+    from askwise.data.tables.checks.informative_gaps import KIND as INFORMATIVE_GAPS
+
+    told = [f for f in findings if _severity(f) != "note" and f.kind != INFORMATIVE_GAPS]
     for finding in told[:MOST_LINES]:
         out.note(f"{_severity(finding).capitalize()}, {_where(finding)}: {finding.found} {finding.advice}")
     n_more = len(told) - MOST_LINES

@@ -16,6 +16,7 @@ from askwise.core.errors import BundleError
 
 if TYPE_CHECKING:
     from askwise.data.images.schema import ImageSchema
+    from askwise.data.tables.gaps import GroupGaps
     from askwise.data.tables.schema import Schema
     from askwise.model.file import Contents
 
@@ -73,6 +74,7 @@ def _print_facts(out: Out, facts: dict[str, Any], parts: dict[str, Any]) -> None
         frontier = parts["frontiers"][schema.space.costs]
         held = f"{facts['card'].get('rows_validated', '?')} {_unit(schema)} held out"
         out.print(show.costs_table(f"What it costs to be right (on {held})", show.sample_by_cost(frontier, 8)))
+    _print_gaps(out, facts["card"])
     out.print(_training(facts, _unit(schema)))
 
 
@@ -147,6 +149,26 @@ def _free_table(schema: Schema) -> Any:
 
 def _wording_text(schema: Schema, name: str) -> Text:
     return show.wording_text(schema.wording_of(name))
+
+
+def _print_gaps(out: Out, card: dict[str, Any]) -> None:
+    from askwise.data.tables.gaps import flagged_gaps, gaps_of_card
+
+    flagged = flagged_gaps(gaps_of_card(card))
+    if flagged:
+        out.print(_gaps_table(flagged))
+
+
+def _gaps_table(gaps: list[GroupGaps]) -> Any:
+    """Return a line for each question that tells the answer by being recorded or not."""
+    from askwise.data.tables.gaps_wording import IN_USE, SEE, answer_texts
+
+    heads = ["question", "recorded most, where the answer is", "recorded least", "in all rows", "tells (nats)"]
+    table = show.grid(*heads, texts=heads[:3])
+    for group in gaps:
+        cells = [group.group, *answer_texts(group), f"{group.present:.0%}", f"{group.information:.3f}"]
+        table.add_row(*map(Text, cells))
+    return show.titled(f"That these were recorded tells the answer. {IN_USE}; {SEE}", table)
 
 
 def _training(facts: dict[str, Any], unit: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import field, replace
@@ -17,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from askwise.core.arrays import Array
-from askwise.core.errors import AskwiseError
+from askwise.core.errors import AskwiseError, AskwiseWarning
 from askwise.core.features import FeatureSpace
 from askwise.core.moved import keep_old_names
 from askwise.core.policy import Policy
@@ -25,6 +26,7 @@ from askwise.core.rows import Rows, to_device_if_fits
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import check_rule
 from askwise.core.tasks import Classification, Regression, Task
+from askwise.data.tables.gaps_wording import warning_text
 from askwise.data.tables.schema import Schema
 from askwise.evaluation import frontier
 from askwise.methods.card import make_card
@@ -125,6 +127,9 @@ class Method(TrainedEstimator):
         started = time.perf_counter()
         self.check_settings()
         data = prepare(self, X, y, eval_set, split_by)
+        told_by_gaps = warning_text(data.gaps)
+        if told_by_gaps:
+            warnings.warn(told_by_gaps, AskwiseWarning, stacklevel=2)
         model, training = self.train_model(data, progress)
         model.card = make_card(model, data, training, time.perf_counter() - started)
         self.set_model(model)

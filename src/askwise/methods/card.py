@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -15,9 +16,9 @@ from askwise.training.loop import Training
 
 
 def make_card(model: Model, data: Prepared, training: Training, seconds: float) -> dict[str, Any]:
-    """The card of a model that was trained on this data in so many seconds."""
+    """The card of a model that was trained on this data in so many seconds; what gaps tell, if there are any."""
     with_everything = model.task.decode(model.outputs(data.val))
-    return {
+    card = {
         "askwise": __version__,
         "torch": torch.__version__,
         "python": platform.python_version(),
@@ -27,3 +28,4 @@ def make_card(model: Model, data: Prepared, training: Training, seconds: float) 
         "epochs": {s: sum(h["stage"] == s for h in training.history) for s in training.stages},
         "validation": metrics.metrics(model.task, with_everything, metrics.coded(model.task, data.val_answers)),
     }
+    return card | ({"gaps": [asdict(group) for group in data.gaps]} if data.gaps else {})

@@ -29,7 +29,7 @@ def parts_that_explain(values: Array, answers: Array) -> int:
     edges of the parts, which are halved if an F test finds a better fit.
     """
     finest = min(FINEST, len(values) // ROWS_PER_PART)
-    if finest < 2:
+    if finest < 2 or (answers == answers[0]).all():
         return 1
     n_parts, kept = 1, Bends.of(values, answers, 1)
     finer = 2

@@ -15,6 +15,7 @@ from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification, Task
+from askwise.data.tables.gaps import GroupGaps, find_gaps
 from askwise.data.tables.schema import Schema
 from askwise.data.tables.split import hold_out
 from askwise.evaluation import metrics
@@ -42,7 +43,8 @@ class Preparing(Protocol):
 class Prepared:
     """A table as training takes it: encoded rows to learn from and to validate on, and what they mean.
 
-    val_answers: the answers of the validation rows as the user gave them.
+    val_answers: the answers of the validation rows as the user gave them. gaps: what the gaps of the rows to learn from
+    tell about their answers.
     """
 
     schema: Schema
@@ -51,6 +53,7 @@ class Prepared:
     val: Rows
     val_answers: Array
     seed: int
+    gaps: tuple[GroupGaps, ...] = ()
 
 
 def prepare(estimator: Preparing, X: Any, y: Any, eval_set: tuple[Any, Any] | None, split_by: Any) -> Prepared:
@@ -64,11 +67,16 @@ def prepare(estimator: Preparing, X: Any, y: Any, eval_set: tuple[Any, Any] | No
     rows = _with_answers(schema.encode(inputs), task, answers)
     seed = _seed(estimator, rows)
     if eval_set is not None:
-        train, (val, val_answers) = rows, _given_validation(estimator, schema, task, eval_set)
+        train, train_answers = rows, answers
+        val, val_answers = _given_validation(estimator, schema, task, eval_set)
     else:
         kept, held_out = _split(answers, task, estimator.validation_fraction, split_by, seed)
-        train, val, val_answers = rows.take(kept), rows.take(held_out), answers[held_out.numpy()]
-    return Prepared(estimator.fit_encoding(schema, task, train), task, train, val, val_answers, seed)
+        train, train_answers = rows.take(kept), answers[kept.numpy()]
+        val, val_answers = rows.take(held_out), answers[held_out.numpy()]
+    gaps = find_gaps(
+        schema.space.names, train.available.numpy(), train_answers, has_classes=isinstance(task, Classification)
+    )
+    return Prepared(estimator.fit_encoding(schema, task, train), task, train, val, val_answers, seed, gaps)
 
 
 def _seed(estimator: Preparing, rows: Rows) -> int:

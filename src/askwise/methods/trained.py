@@ -17,6 +17,7 @@ from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError
 from askwise.core.rows import Rows
 from askwise.core.step import StoppingRule
+from askwise.data.tables.gaps import gaps_table
 from askwise.evaluation import curves, frontier
 from askwise.methods.settings import LATER, settings_as_json, with_settings
 from askwise.model import file as bundle
@@ -140,6 +141,15 @@ class TrainedEstimator(BaseEstimator):
         """What each average cost brings on the validation rows, and by which rule, under the costs of training."""
         check_is_fitted(self, "model_")
         return self.model_.frontier().copy()
+
+    @property
+    def gaps_(self) -> pd.DataFrame:
+        """What it tells about the answer that a group was recorded, for each group that some rows have and others not.
+
+        Columns: those of `GroupGaps`, most information first. Empty for a model of earlier versions.
+        """
+        check_is_fitted(self, "model_")
+        return gaps_table(self.model_.gaps)
 
     def session(
         self, stop: StoppingRule | None = None, known: Mapping[str, Any] | None = None, costs: Costs = None

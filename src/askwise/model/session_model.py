@@ -14,6 +14,7 @@ from askwise.core.ranking import Ranking
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import check_rule, resolve_rule
 from askwise.core.tasks import Task
+from askwise.data.tables.gaps import GroupGaps, gaps_of_card
 from askwise.data.tables.prices import group_costs
 from askwise.data.tables.schema import Schema
 
@@ -45,6 +46,11 @@ class SessionModel:
     def is_information(self) -> bool:
         """Whether scores are information, or only an order."""
         raise NotImplementedError
+
+    @property
+    def gaps(self) -> tuple[GroupGaps, ...]:
+        """What the gaps of the rows it learnt from told about their answers; files of earlier versions do not say."""
+        return gaps_of_card(self.card)
 
     @property
     def ranking(self) -> Ranking:

@@ -133,6 +133,7 @@ $single
 $frontier
 <h2>Can its numbers be trusted?</h2>
 $calibration
+$gaps
 <h2>The model</h2>
 $asked
 $facts

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from askwise.core.tasks import Classification
+from askwise.data.tables.gaps import GroupGaps, flagged_gaps
+from askwise.data.tables.gaps_wording import IN_USE, SEE, answer_texts
 from askwise.evaluation import summaries
 from askwise.methods.base import Method
 from askwise.methods.settings import CIRCUMSTANCES
@@ -116,11 +118,23 @@ def curve_tables(f: Findings) -> str:
     return "\n".join(folds)
 
 
+def gaps_section(gaps: Sequence[GroupGaps]) -> str:
+    """The questions that tell the answer by being recorded or not; empty if there are none."""
+    flagged = flagged_gaps(gaps)
+    if not flagged:
+        return ""
+    heads = ["Question", "Recorded most, where the answer is", "Recorded least", "In all rows", "Tells (nats)"]
+    lines = [[g.group, *answer_texts(g), f"{g.present:.0%}", f"{g.information:.3f}"] for g in flagged]
+    why = escaped(f"That these questions were recorded tells the answer, in the rows it learnt from. {IN_USE}; {SEE}.")
+    return f"<h2>Gaps that tell the answer</h2>\n<p>{why}</p>\n{html_table(heads, lines, words=3)}"
+
+
 def facts_table(estimator: Method, f: Findings) -> str:
     task = f.model.task
     answer = f"one of {', '.join(map(str, task.labels))}" if isinstance(task, Classification) else "a number"
     facts: dict[str, object] = {"method": estimator.registry_name or type(estimator).__name__, "predicts": answer}
-    facts |= _flat(f.model.card)
+    # What gaps tell has a section of its own.
+    facts |= _flat({name: value for name, value in f.model.card.items() if name != "gaps"})
     settings = {k: v for k, v in estimator.get_params(deep=False).items() if k not in CIRCUMSTANCES}
     facts |= {f"setting: {k}": v for k, v in settings.items() if isinstance(v, (str, int, float, bool))}
     return html_table(["Fact", "Value"], facts.items(), words=2)

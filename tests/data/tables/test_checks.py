@@ -57,6 +57,13 @@ def with_value(name, value, rows=slice(0, 5)):
     return plant
 
 
+def recorded_in_most_of_the_sick(rng, frame):
+    """Random numbers, recorded in 85 % of the sick and 15 % of the well."""
+    share = np.where(frame["outcome"] == "sick", 0.85, 0.15)
+    values = rng.normal(2, 1, len(frame))
+    return np.where(rng.random(len(frame)) < share, values, np.nan)
+
+
 FAULTS = {
     "empty": ("gone", with_column("gone", lambda *_: np.nan)),
     "constant": ("site", with_column("site", lambda *_: 7)),
@@ -65,6 +72,7 @@ FAULTS = {
     "repeated-person": ("patient", with_column("patient", lambda rng, t: rng.integers(0, len(t) // 3, len(t)))),
     "leak": ("score", with_column("score", lambda rng, t: (t["outcome"] == "sick") + rng.normal(0, 0.01, len(t)))),
     "target-name": ("outcome_code", with_column("outcome_code", lambda rng, t: rng.integers(0, 3, len(t)))),
+    "informative-gaps": ("lab", with_column("lab", lambda rng, t: recorded_in_most_of_the_sick(rng, t))),
     "sentinel 999": ("age", with_value("age", 999)),
     "sentinel -1": ("income", with_value("income", -1)),
     "date": ("day", with_column("day", lambda rng, t: pd.to_datetime(rng.integers(0, 90, len(t)), unit="D"))),
@@ -326,3 +334,19 @@ def test_limits_of_codes_and_of_columns_with_infinity_are_not_looked_at():
     planted = with_value("age", np.inf, [3])(sound_table())
     questions = {"age": {"max": 9}, "change": {"choices": {0: "none"}}}
     assert limited_columns(planted, {"questions": questions, "categories": ["change"]}) == ()
+
+
+def test_gaps_are_those_of_groups_and_not_of_free_columns():
+    frame = sound_table()
+    lab = recorded_in_most_of_the_sick(np.random.default_rng(1), frame)
+    frame = frame.assign(lab=lab, other=np.where(np.isnan(lab), 1.5 + frame["change"], np.nan))
+    assert found(frame) == {("informative-gaps", "lab"), ("informative-gaps", "other")}
+    assert found(frame, groups={"panel": ["lab", "other"]}) == set()
+    assert found(frame, free=["lab"]) == {("informative-gaps", "other")}
+
+
+def test_a_mark_for_yes_is_told_as_one_value_only():
+    frame = sound_table()
+    frame["mark"] = np.where(frame["outcome"] == "sick", "x", None)
+    frame.loc[:40, "mark"] = "x"
+    assert found(frame) == {("one-value", "mark")}

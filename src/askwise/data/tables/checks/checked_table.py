@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +27,8 @@ class CheckedTable:
     X: the columns without the target and the column to split by; y: the answers; has_classes: whether they are labels;
     n_unlabelled: rows without an answer, left out here; split_by: whether rows are kept together by a column;
     wanted: columns that options name, which are asked whatever they hold; codes: columns whose numbers are codes of
-    categories; limited: columns for which questions set limits.
+    categories; limited: columns for which questions set limits; groups: columns that are asked together, by the name of
+    the group; free: columns that are never asked.
     """
 
     X: pd.DataFrame
@@ -38,6 +39,8 @@ class CheckedTable:
     wanted: AbstractSet[str] = frozenset()
     codes: AbstractSet[str] = frozenset()
     limited: Sequence[Column] = ()
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    free: AbstractSet[str] = frozenset()
 
     @property
     def target(self) -> str:
@@ -68,9 +71,6 @@ def checked_table(
     *,
     has_classes: bool,
     split_by: str | None = None,
-    wanted: AbstractSet[str] = frozenset(),
-    codes: AbstractSet[str] = frozenset(),
-    limited: Sequence[Column] = (),
 ) -> CheckedTable:
     """Split off the target and the column to split by; rows without an answer are left out."""
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
@@ -90,7 +90,7 @@ def checked_table(
     if not has_classes and not pd.api.types.is_numeric_dtype(y.dtype):
         raise AskwiseError(f"the target must be numbers to predict a number; it holds {shortened(y.iloc[0])}")
     n_unlabelled = int((~labelled).sum())
-    return CheckedTable(X, y, has_classes, n_unlabelled, split_by is not None, wanted, codes, limited)
+    return CheckedTable(X, y, has_classes, n_unlabelled, split_by is not None)
 
 
 def _check_cells(frame: pd.DataFrame) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 import pandas as pd
 
@@ -12,6 +13,8 @@ from askwise.data.tables.checks.checked_table import CheckedTable, checked_table
 from askwise.data.tables.checks.dates import find_dates
 from askwise.data.tables.checks.finding import Finding, worst_first
 from askwise.data.tables.checks.identifiers import find_identifiers
+from askwise.data.tables.checks.informative_gaps import KIND as INFORMATIVE_GAPS
+from askwise.data.tables.checks.informative_gaps import find_informative_gaps
 from askwise.data.tables.checks.leaks import find_leaks
 from askwise.data.tables.checks.persons import find_repeated_persons
 from askwise.data.tables.checks.refused import find_refused
@@ -38,6 +41,7 @@ CHECKS: Mapping[str, Check] = {
     "infinity": find_infinities,
     "refused": find_refused,
     "leak": find_leaks,
+    INFORMATIVE_GAPS: find_informative_gaps,
     "one-value": find_one_value,
     "sentinel": find_sentinels,
     "missing-answers": find_missing_answers,
@@ -55,15 +59,23 @@ def check_table(
     wanted: AbstractSet[str] = frozenset(),
     codes: AbstractSet[str] = frozenset(),
     limited: Sequence[Column] = (),
+    groups: Mapping[str, Sequence[str]] | None = None,
+    free: Sequence[str] = (),
 ) -> list[Finding]:
     """Return what is wrong with a table of past cases, the worst first.
 
     has_classes: whether the target holds labels rather than numbers. split_by: the column that keeps rows of one
     person together, if any. wanted: columns that are asked whatever they hold. codes: columns whose numbers are codes
-    of categories. limited: columns for which questions set limits, as `limited_columns` gives them.
+    of categories. limited: columns for which questions set limits, as `limited_columns` gives them. groups: columns
+    that are asked together; free: columns that are never asked.
     """
-    table = checked_table(
-        frame, target, has_classes=has_classes, split_by=split_by, wanted=wanted, codes=codes, limited=limited
+    table = replace(
+        checked_table(frame, target, has_classes=has_classes, split_by=split_by),
+        wanted=wanted,
+        codes=codes,
+        limited=limited,
+        groups=groups or {},
+        free=frozenset(free),
     )
     findings: list[Finding] = []
     for check in COLUMN_CHECKS.values():

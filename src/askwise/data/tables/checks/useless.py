@@ -19,7 +19,7 @@ def empty_columns(frame: pd.DataFrame) -> list[str]:
 
 def constant_columns(frame: pd.DataFrame) -> list[str]:
     """Return the columns with the same value in every row."""
-    return [str(name) for name in frame.columns if _has_one_value(frame[name]) and not frame[name].isna().any()]
+    return [str(name) for name in frame.columns if has_one_value(frame[name]) and not frame[name].isna().any()]
 
 
 def _is_empty(values: pd.Series[Any]) -> bool:
@@ -27,7 +27,8 @@ def _is_empty(values: pd.Series[Any]) -> bool:
     return bool(values.iloc[:LOOK_ROWS].isna().all() and values.isna().all())
 
 
-def _has_one_value(values: pd.Series[Any]) -> bool:
+def has_one_value(values: pd.Series[Any]) -> bool:
+    """Whether a column has the same value wherever it has one."""
     return values.iloc[:LOOK_ROWS].nunique() <= 1 and values.nunique() == 1
 
 
@@ -60,7 +61,7 @@ def find_one_value(table: CheckedTable) -> list[Finding]:
     for name in table.X.columns:
         values = table.X[name]
         n_missing = int(values.isna().sum())
-        if _has_one_value(values) and n_missing:
+        if has_one_value(values) and n_missing:
             found = f"Only {_value(values)} in {len(values) - n_missing} rows, and missing in the other {n_missing}."
             findings.append(Finding("one-value", (str(name),), Severity.WARNING, found, why, advice))
     return findings
