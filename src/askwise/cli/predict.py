@@ -133,7 +133,7 @@ class _Job:
     rows: Path
     table: ChunkedTable
     rule: StoppingRule | None
-    prices: dict[str, float] | None
+    prices: dict[str, Any] | None
     ask: bool
 
     @property
