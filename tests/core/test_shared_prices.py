@@ -102,6 +102,15 @@ def test_shared_prices_come_in_the_precision_asked_for(dtype):
     assert prices.of(torch.zeros(2, 4, dtype=torch.bool)).dtype == prices.nothing_spent(2).dtype == dtype
 
 
+def test_prices_never_look_at_their_numbers_on_the_host():
+    """A tensor without contents has no numbers to look at; so a GPU never waits, and updates can be recorded."""
+    prices = Prices.tensor(COSTS, torch.float32, "meta")
+    known, choice = (torch.zeros(shape, dtype=kind, device="meta") for shape, kind in (((5, 4), torch.bool), (5, int)))
+    assert prices.of(known).shape == (5, 4)
+    assert prices.of_choice(known, choice).shape == prices.cheapest(known, known).shape == (5,)
+    assert prices.mean().shape == ()
+
+
 def random_costs(draws, n_groups):
     """Prices with cents, and up to five shared ones, in which groups may be several times."""
     shared = [
