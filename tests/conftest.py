@@ -86,6 +86,17 @@ def far_sighted(cases):
 
 
 @pytest.fixture(scope="session")
+def blood(cases):
+    """The clinic's classifier, where the pressure and the scan share a price that is paid once."""
+    return DimeClassifier(
+        costs={"scan": 4, "smoker": 2, "draw": {"price": 2.0, "for": ["scan", "pressure"]}},
+        groups={"exercise test": ["rate", "pain"]},
+        free=["age"],
+        **FAST,
+    ).fit(*cases)
+
+
+@pytest.fixture(scope="session")
 def iris():
     return load_iris(return_X_y=True)
 

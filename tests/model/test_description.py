@@ -53,7 +53,8 @@ def test_a_model_and_its_file_have_the_same_facts_in_strict_json(worded, tmp_pat
     worded.save(tmp_path / "m.askwise")
     facts = model_facts(worded)
     assert json.loads(json.dumps(facts, allow_nan=False)) == facts == contents_facts(read(tmp_path / "m.askwise"))
-    parts = ["method", "task", "target", "image", "questions", "free", "frontier", "curve", "settings", "card"]
+    parts = ["method", "task", "target", "image", "questions", "shared_prices", "free", "frontier"]
+    parts += ["curve", "settings", "card"]
     assert list(facts) == parts
     assert facts["image"] is None
     assert [question["name"] for question in facts["questions"]] == list(worded.model_.schema.space.names)

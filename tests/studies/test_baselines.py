@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from askwise.core.costs import SharedCost, join_costs
 from askwise.core.errors import AskwiseError
+from askwise.core.prices import Prices
 from askwise.data.tables.schema import Schema
 from askwise.data.tables.split import hold_out
 from askwise.evaluation import metrics
@@ -61,14 +63,29 @@ def names(found):
 
 
 def test_the_order_is_by_importance_per_price_and_ties_go_to_the_cheaper():
-    assert order_of(np.array([1.0, 3.0, 2.0]), np.ones(3)).tolist() == [1, 2, 0]
-    assert order_of(np.array([1.0, 3.0, 2.0]), np.array([1.0, 4.0, 1.0])).tolist() == [2, 0, 1]
-    assert order_of(np.array([-1.0, 0.0, -5.0]), np.array([2.0, 3.0, 1.0])).tolist() == [2, 0, 1]
+    assert order_of(np.array([1.0, 3.0, 2.0]), Prices.array((1.0,) * 3)).tolist() == [1, 2, 0]
+    assert order_of(np.array([1.0, 3.0, 2.0]), Prices.array((1.0, 4.0, 1.0))).tolist() == [2, 0, 1]
+    assert order_of(np.array([-1.0, 0.0, -5.0]), Prices.array((2.0, 3.0, 1.0))).tolist() == [2, 0, 1]
+
+
+SHARING = join_costs((1.0, 1.0, 2.0), [SharedCost("draw", 3.0, (0, 1))])
+
+
+def test_the_order_has_what_shares_a_price_one_after_the_other():
+    assert order_of(np.array([3.5, 2.5, 2.0]), Prices.array((4.0, 4.0, 2.0))).tolist() == [2, 0, 1]
+    assert order_of(np.array([3.5, 2.5, 1.5]), Prices.array(SHARING)).tolist() == [0, 1, 2]
+
+
+def test_a_fixed_order_pays_a_shared_price_once_in_each_row():
+    available = np.array([[True, True, True], [False, True, True], [False, False, True]])
+    known, spent = buy(np.array([0, 1, 2]), available, Prices.array(SHARING), 5.0)
+    assert known.tolist() == [[True, True, False], [False, True, False], [False, False, True]]
+    assert spent.tolist() == [5.0, 4.0, 2.0]
 
 
 def test_a_budget_leaves_out_what_does_not_fit_and_what_can_not_be_had():
-    costs = np.array([0.1, 5.0, 0.2])
-    known, spent = buy(np.array([1, 0, 2]), np.array([[True] * 3, [False, True, True]]), costs, 0.1 + 0.2)
+    prices = Prices.array((0.1, 5.0, 0.2))
+    known, spent = buy(np.array([1, 0, 2]), np.array([[True] * 3, [False, True, True]]), prices, 0.1 + 0.2)
     assert known.tolist() == [[True, False, True], [False, False, True]]
     assert spent.tolist() == pytest.approx([0.3, 0.2])
 

@@ -14,6 +14,7 @@ from sklearn.datasets import load_wine
 from torch import nn
 
 from askwise import AskwiseWarning, DimeClassifier, Penalty, load
+from askwise.core.costs import SharedCost, join_costs
 from askwise.core.features import FeatureSpace
 from askwise.core.prices import Prices
 from askwise.core.rows import Rows, to_device_if_fits
@@ -32,17 +33,19 @@ DEVICE = torch.device("cuda", 0)
 N_BATCHES, BATCH_SIZE = 24, 64
 # Thirteen columns in twelve groups; one column is free, so that the first layers start from something.
 SPACE = FeatureSpace(tuple(map(str, range(12))), (1.0,) * 12, (*range(12), -1), tuple(range(13)))
+SHARED = join_costs(SPACE.costs, [SharedCost("draw", 2.0, (0, 1, 2)), SharedCost("visit", 1.0, (2, 3))])
 TASK = Classification((0, 1, 2))
 OBJECTIVES = {
     "predictor": MaskedPrediction,
     "value": lambda policy, task: ValueWarmUp(policy, task, prices()),
     # Four updates for each walk.
     "joint": lambda policy, task: JointObjective(policy, task, prices(), 5, 0.3, BATCH_SIZE // 4),
+    "shared prices": lambda policy, task: JointObjective(policy, task, prices(SHARED), 5, 0.3, BATCH_SIZE // 4),
 }
 
 
-def prices():
-    return Prices.tensor(SPACE.costs, torch.float32, DEVICE)
+def prices(costs=SPACE.costs):
+    return Prices.tensor(costs, torch.float32, DEVICE)
 
 
 def make_rows(n, seed=0):

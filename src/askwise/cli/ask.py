@@ -116,7 +116,7 @@ def _rule_words(given: StoppingRule | None, run: StoppingRule | None) -> str:
 
 
 def _start_session(
-    loaded: LoadedModel, rule: StoppingRule | None, costs: dict[str, float] | None, known: Mapping[str, Any]
+    loaded: LoadedModel, rule: StoppingRule | None, costs: dict[str, Any] | None, known: Mapping[str, Any]
 ) -> Session:
     """Return a session with the known answers; they may also be what an earlier conversation printed as JSON."""
     from askwise.session.session import Session

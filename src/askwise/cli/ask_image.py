@@ -27,7 +27,7 @@ def ask_image(
     estimator: Any,
     file: Path,
     rule: StoppingRule | None,
-    costs: dict[str, float] | None,
+    costs: dict[str, Any] | None,
     title: str,
     picture: Path | None,
 ) -> None:
@@ -60,7 +60,7 @@ def _check_image(file: Path) -> None:
         raise AskwiseError(f"there is no file {file}; give an image: --image FILE")
 
 
-def _start_session(estimator: Any, image: Any, rule: StoppingRule | None, costs: dict[str, float] | None) -> Session:
+def _start_session(estimator: Any, image: Any, rule: StoppingRule | None, costs: dict[str, Any] | None) -> Session:
     """Return a session that knows the sketch of the image, if the model uses one."""
     from askwise.data.images.patches import SKETCH
     from askwise.data.images.sketches import sketches

@@ -14,6 +14,7 @@ from askwise.cli.progress import busy
 from askwise.cli.table_options import TableOptions, column_names
 from askwise.cli.target import TaskChoice, choose_task
 from askwise.core.errors import AskwiseError
+from askwise.data.tables.shared_prices import names_in, without_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,7 @@ class TableDescription:
 
     target: str
     drop: Sequence[str] = ()
-    costs: Mapping[str, float] | None = None
+    costs: Mapping[str, Any] | None = None
     groups: Mapping[str, Sequence[str]] | None = None
     free: Sequence[str] = ()
     questions: Mapping[str, Any] | None = None
@@ -60,7 +61,7 @@ class TableDescription:
     def named_columns(self) -> set[str]:
         """Return the columns that are mentioned, and so are no identifiers."""
         in_groups = [column for columns in (self.groups or {}).values() for column in columns]
-        return {*(self.costs or {}), *in_groups, *self.free, *(self.questions or {}), *(self.categories or ())}
+        return {*names_in(self.costs or {}), *in_groups, *self.free, *(self.questions or {}), *(self.categories or ())}
 
     def without(self, dropped: AbstractSet[str], columns: Sequence[str]) -> TableDescription:
         """Return the description of the table without some of its columns; a group that is left empty goes too."""
@@ -78,7 +79,8 @@ class TableDescription:
             return None if given is None else {name: value for name, value in given.items() if name not in gone}
 
         return replace(
-            self, costs=rest(self.costs), groups=None if self.groups is None else rest(groups),
+            self, costs=None if self.costs is None else without_names(self.costs, gone, columns),
+            groups=None if self.groups is None else rest(groups),
             free=[name for name in self.free if name not in dropped], questions=rest(self.questions),
             categories=[name for name in self.categories or () if name not in dropped] or None,
         )  # fmt: skip

@@ -173,7 +173,7 @@ def _is_list_of_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
-def _read_costs(given: Any, folder: Path) -> dict[str, float] | None:
+def _read_costs(given: Any, folder: Path) -> dict[str, Any] | None:
     """Return the prices of a suite: a mapping of names to prices, a file, or a file and the key that holds them."""
     from askwise.data.tables.files import read_costs, read_mapping
 

@@ -117,7 +117,7 @@ class ImageOptions(ImageSourceOptions):
                 raise AskwiseError(f"{option} is for {own}; the timm model {backbone!r} has its own; leave it out")
         TimmBackbone(backbone, weights=self.weights).check()
 
-    def arguments(self, height: int, width: int, costs: Mapping[str, float] | None) -> dict[str, Any]:
+    def arguments(self, height: int, width: int, costs: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments of an estimator for images of this size; what was not given is left out."""
         from askwise.networks.timm_backbone import TimmBackbone
 

@@ -6,13 +6,15 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group
 from rich.text import Text
 
 from askwise.cli import show
 from askwise.cli.common import Out, command
 from askwise.cli.options import ModelFile, PrintOptions
 from askwise.cli.progress import busy
-from askwise.core.errors import BundleError
+from askwise.core.costs import are_equal, shared_facts, total_cost
+from askwise.core.errors import BundleError, listed
 
 if TYPE_CHECKING:
     from askwise.data.images.schema import ImageSchema
@@ -103,14 +105,15 @@ def _patches_text(schema: ImageSchema) -> Text:
     layout, costs = schema.layout, schema.space.costs
     rows, columns = layout.grid
     each = f"each costs {show.format_number(costs[0])}"
-    if len(set(costs)) > 1:
-        low, high, total = (show.format_number(f(costs)) for f in (min, max, sum))
+    if not are_equal(costs):
+        low, high, total = (show.format_number(f(costs)) for f in (min, max, total_cost))
         each = f"costing {low} to {high}, {total} together"
     lines = [
         f"Asks for {show.questions_summary(schema)}",
         f"  named r1c1 to r{rows}c{columns}, by row and column; {each}",
         f"  pixels: {'grey' if layout.channels == 1 else 'colours'}",
     ]
+    lines += _shared_lines(schema)
     if layout.sketch:
         lines.append("  the sketch, the edges of the image, is known from the start")
     return Text("\n".join(lines))
@@ -134,7 +137,17 @@ def _questions_table(schema: Schema) -> Any:
             takes = Text(show.allowed_answers(column, schema.wording_of(column.name).unit))
             table.add_row(*cells, name, *(put if has_wording else []), takes)
             cells = [Text(""), Text("")]
-    return show.titled(f"Questions ({schema.space.n_groups})", table)
+    title = f"Questions ({schema.space.n_groups})"
+    shared = _shared_lines(schema)
+    return show.titled(title, Group(table, Text("\n".join(shared))) if shared else table)
+
+
+def _shared_lines(schema: Schema) -> list[str]:
+    """Say what is paid once for several questions."""
+    return [
+        f"  {show.format_number(s['price'])} of these costs is {s['name']!r}, paid once for {listed(s['for'])}"
+        for s in shared_facts(schema.space.names, schema.space.costs)
+    ]
 
 
 def _free_table(schema: Schema) -> Any:

@@ -48,7 +48,7 @@ def measure(out: Out, estimator: Any, cases: LabelledCases, options: ReportOptio
         return Measured(made.curve, files, made.calibrations.by_role)
 
 
-def calibrate(out: Out, estimator: Any, cases: LabelledCases, costs: dict[str, float] | None) -> dict[str, Calibration]:
+def calibrate(out: Out, estimator: Any, cases: LabelledCases, costs: dict[str, Any] | None) -> dict[str, Calibration]:
     """Compare the model's numbers with the answers, as a report does."""
     from askwise.evaluation.calibration import calibration
 

@@ -137,7 +137,7 @@ class _Job:
     rows: Path
     table: ChunkedTable
     rule: StoppingRule | None
-    prices: dict[str, float] | None
+    prices: dict[str, Any] | None
     ask: bool
     allow_implausible: bool = False
 

@@ -75,7 +75,7 @@ def grid(*headings: str, texts: Sequence[str] = ()) -> Table:
     return table
 
 
-def titled(title: str, table: Table) -> Group:
+def titled(title: str, table: Table | Group) -> Group:
     """Return a table under its title, which may be wider than the table."""
     return Group(Text(""), Text(title, style="bold"), table)
 

@@ -17,7 +17,7 @@ class FeatureSpace:
 
     A *group* is what is asked and paid for. It holds one or more *columns* (presence is per column), and a column
     holds one or more *entries* of the network's input (a category's one-hot entries). Columns of group -1 are free:
-    known from the start, never asked.
+    known from the start, never asked. costs: while nothing is known; `SharedCosts` where groups share some of them.
     """
 
     # Rows that keep a GPU busy.

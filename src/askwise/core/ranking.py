@@ -8,6 +8,7 @@ from typing import Any
 
 from askwise.core.arrays import at_least_zero, like, namespace
 from askwise.core.belief import Belief
+from askwise.core.costs import total_cost
 from askwise.core.features import FeatureSpace
 
 INFORMATION, LOOKAHEAD, SCORE = "information", "lookahead", "score"
@@ -85,7 +86,7 @@ def ranking_of(space: FeatureSpace, is_information: bool, discount: float) -> Ra
     """How the groups of a space are ranked; a discount of 0 looks at one question only."""
     if discount == 0:
         return Ranking(is_information)
-    return LookAhead(is_information, discount, sum(space.costs) / space.n_groups)
+    return LookAhead(is_information, discount, total_cost(space.costs) / space.n_groups)
 
 
 BY_INFORMATION = Ranking()

@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 
 from askwise.core.arrays import Array
+from askwise.core.costs import are_equal, total_cost
 from askwise.core.rows import Rows, evenly
 from askwise.core.stopping import Budget
 from askwise.core.tasks import Classification, Task
@@ -87,9 +88,9 @@ def calibration_budget(prices: Sequence[float]) -> float:
     Equal prices give a whole number of questions.
     """
     n_questions = QUESTIONS if len(prices) > QUESTIONS else len(prices) / 2
-    if len(set(prices)) == 1:
+    if are_equal(prices):
         n_questions = np.ceil(n_questions)
-    return float(sum(prices) * n_questions / len(prices))
+    return float(total_cost(prices) * n_questions / len(prices))
 
 
 def _ece(proba: Array, truth: Array) -> float:

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from askwise.core.arrays import Array
+from askwise.core.costs import are_equal
 from askwise.core.rows import Rows, evenly
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import RULES, AverageCost, Budget, Confidence, NumberRule, Penalty, Rule, parse_rule
 from askwise.core.tasks import Classification, entropy, error_probability
 from askwise.core.trace import Trace
 from askwise.evaluation.metrics import bootstrap_draws, coded, metrics
-from askwise.evaluation.thresholds import are_equal, budgets, thresholds
+from askwise.evaluation.thresholds import budgets, thresholds
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
 

@@ -9,6 +9,7 @@ import pandas as pd
 from torch import Tensor
 
 from askwise.core.arrays import Array
+from askwise.core.costs import are_equal
 from askwise.core.rows import Rows, evenly
 from askwise.core.stopping import Budget, Penalty, Rule
 from askwise.core.trace import Trace
@@ -16,7 +17,7 @@ from askwise.evaluation.average_cost import Chooser, expected_cost
 from askwise.evaluation.curves import Walks, cost_and_metrics, curve_of_trace
 from askwise.evaluation.metrics import coded
 from askwise.evaluation.recorded import Outcome, Recorded
-from askwise.evaluation.thresholds import are_equal, average_costs, budgets, thresholds
+from askwise.evaluation.thresholds import average_costs, budgets, thresholds
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from askwise.core.arrays import Array
+from askwise.core.costs import are_equal, total_cost
 from askwise.core.rows import evenly
 
 # Sorting more values than this, to spread thresholds among them, would take long and gain nothing.
@@ -48,7 +49,7 @@ def thresholds(signal: Array, spent: Array, points: int) -> list[float]:
 
 def budgets(prices: tuple[float, ...], points: int = 20) -> list[float]:
     """Budgets from nothing to everything: each whole number of groups where costs are equal and few."""
-    total = sum(prices)
+    total = total_cost(prices)
     if are_equal(prices):
         counts = np.unique(np.round(np.r_[0:6, np.geomspace(5, len(prices), points)]).astype(int))
         return [float(c * prices[0]) for c in counts if c <= len(prices)]
@@ -63,8 +64,3 @@ def average_costs(prices: tuple[float, ...], everything: float, points: int) -> 
     rounded = [float(f"{k:.3g}") for k in between]
     whole = [count * prices[0] for count in range(1, FEW_GROUPS + 1)] if are_equal(prices) else []
     return [0.0, *(k for k in sorted({*rounded, *whole, *budgets(prices)}) if 0 < k < everything)]
-
-
-def are_equal(prices: tuple[float, ...]) -> bool:
-    """Whether all prices are the same."""
-    return len(set(prices)) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from askwise.core.prices import Prices
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import Budget
 from askwise.methods.base import Method, with_settings
@@ -42,10 +43,13 @@ def affordable(budget: float, costs: tuple[float, ...]) -> Tensor:
 
 def paid_in_turn(budget: float, costs: tuple[float, ...], order: list[int]) -> list[int]:
     """The groups that a budget pays for, asked in this order: each time the next that is still affordable."""
-    prices = torch.tensor(costs, dtype=torch.float64)
-    spent, paid = prices.new_zeros(1), []
+    prices = Prices.tensor(costs)
+    known, spent = torch.zeros(1, len(costs), dtype=torch.bool), prices.nothing_spent(1)
+    paid = []
     for group in order:
-        if Budget(budget).allows(spent, prices[group : group + 1]).item():
+        price = prices.of_choice(known, torch.tensor([group])).view(1)
+        if Budget(budget).allows(spent, price).item():
             paid.append(group)
-            spent = spent + prices[group]
+            known[0, group] = True
+            spent = spent + price
     return paid

@@ -8,7 +8,9 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from askwise.core.costs import are_equal
 from askwise.core.features import FeatureSpace
+from askwise.core.prices import Prices
 from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, RegressorMethod, with_settings
 from askwise.methods.budgeted import affordable, paid_in_turn
@@ -65,7 +67,7 @@ class ConcreteAutoencoder(StaticMethod):
         policy.add_module("selection", selection)
         self.before_training(policy, training)
         # A budget that the selected groups just fill leaves nothing to put in order.
-        prefixes = self.budget is None or len(set(space.costs)) > 1
+        prefixes = self.budget is None or not are_equal(space.costs)
         with frozen(policy.networks.predictor_parts):
             for temperature in self.temperatures:
                 draw = partial(selection.sets, temperature=float(temperature), prefixes=prefixes)
@@ -84,10 +86,10 @@ class ConcreteAutoencoder(StaticMethod):
         if self.budget is None:
             return self.steps(space), torch.ones(space.n_groups, dtype=torch.bool)
         allowed = affordable(self.budget, space.costs)
-        prices = torch.tensor(space.costs, dtype=torch.float64)[allowed].tolist()
-        mean = sum(prices) / max(len(prices), 1)
-        count = len(paid_in_turn(self.budget, (mean,) * len(prices), list(range(len(prices)))))
-        return 0 if count == len(prices) else count, allowed
+        n_allowed = int(allowed.sum())
+        mean = float(Prices.tensor(space.costs).total(allowed[None])) / max(n_allowed, 1)
+        count = len(paid_in_turn(self.budget, (mean,) * n_allowed, list(range(n_allowed))))
+        return 0 if count == n_allowed else count, allowed
 
 
 @with_settings

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from askwise.core.features import FeatureSpace
+from askwise.core.prices import Prices
 
 
 def forward_selection(
@@ -18,11 +19,11 @@ def forward_selection(
 
     After so many steps the rest comes by its scores then: wide tables need no more.
     """
-    costs = torch.tensor(space.costs, dtype=torch.float64)
+    prices = Prices.tensor(space.costs)
     left = torch.ones(space.n_groups, dtype=torch.bool)
     order: list[int] = []
     while True:
-        value = per_cost(scores(), costs).where(left, -math.inf)
+        value = per_cost(scores(), prices.of(~left[None]).view(-1)).where(left, -math.inf)
         if len(order) == steps:
             rest = value.argsort(descending=True, stable=True)[: space.n_groups - steps]
             return torch.cat([torch.tensor(order), rest])

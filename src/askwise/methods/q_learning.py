@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from askwise.core.costs import own_costs
 from askwise.core.features import FeatureSpace
 from askwise.core.prices import Prices
 from askwise.core.rows import even_batches
@@ -39,8 +40,10 @@ class QMethod(TableMethod, BudgetedMethod):
         steps = self.steps(space)
         if self.budget is None:
             return steps
-        cheapest_first = sorted(range(space.n_groups), key=space.costs.__getitem__)
-        return max(1, min(steps, len(paid_in_turn(self.budget, space.costs, cheapest_first))))
+        # Without what groups share, so that no episode has more.
+        costs = own_costs(space.costs)
+        cheapest_first = sorted(range(space.n_groups), key=costs.__getitem__)
+        return max(1, min(steps, len(paid_in_turn(self.budget, costs, cheapest_first))))
 
     def learn(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
+from askwise.core.costs import own_costs, shared_facts
 from askwise.data.images.schema import ImageSchema, PixelColumn
 from askwise.data.tables.column import CATEGORY, NUMBER, Column
 from askwise.data.tables.schema import Schema
@@ -59,11 +60,12 @@ def image_facts(schema: Schema) -> dict[str, Any] | None:
     return {**asdict(schema.layout), "rows": rows, "columns": columns}
 
 
-def question_facts(schema: Schema, group: str, cost: float) -> dict[str, Any]:
-    """One question: how it is put, what it costs, and the values that answer it."""
+def question_facts(schema: Schema, group: str, cost: float, own_cost: float | None = None) -> dict[str, Any]:
+    """One question: how it is put, what it costs (and what of that is its own), and the values that answer it."""
     words = schema.question_wording(group)
     inputs = [input_facts(schema, column) for column in schema.columns_of(group)]
-    return {"name": group, "text": words.text, "help": words.help, "cost": cost, "inputs": inputs}
+    price = {"cost": cost, "own_cost": cost if own_cost is None else own_cost}
+    return {"name": group, "text": words.text, "help": words.help, **price, "inputs": inputs}
 
 
 def model_facts(estimator: Described) -> dict[str, Any]:
@@ -84,13 +86,14 @@ def _facts(
     parts: dict[str, Any], method: str, task: dict[str, Any], settings: dict[str, Any], card: dict[str, Any]
 ) -> dict[str, Any]:
     schema: Schema = parts["schema"]
-    space = schema.space
+    space, own = schema.space, own_costs(schema.space.costs)
     facts = {
         "method": method,
         "task": task,
         "target": card.get("target"),
         "image": image_facts(schema),
-        "questions": [question_facts(schema, *group) for group in zip(space.names, space.costs, strict=True)],
+        "questions": [question_facts(schema, *priced) for priced in zip(space.names, space.costs, own, strict=True)],
+        "shared_prices": shared_facts(space.names, space.costs),
         "free": [input_facts(schema, schema.column(name)) for name in schema.free],
         "frontier": _records(parts["frontiers"].get(space.costs)),
         "curve": _records(parts.get("curves", {}).get(space.costs)),

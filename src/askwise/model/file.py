@@ -16,6 +16,7 @@ import pandas as pd
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
+from askwise.core.costs import costs_from_dict, costs_to_dict, shared_costs
 from askwise.core.errors import AskwiseError, AskwiseWarning, BundleError
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import parse_rule
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from askwise.model.model import Model
 
 # 2: scores do not depend on the temperature; `tempered_scores` says so, and `numpy` how to run without torch.
-FORMAT_VERSION = 2
+# 3: groups share prices. Files in which none do are written as 2, which earlier versions read.
+FORMAT_VERSION, WITHOUT_SHARED_PRICES = 3, 2
 HEADER, DIGEST = "askwise", "sha256"
 
 
@@ -62,7 +64,7 @@ class Contents:
 
 
 def _tables(given: list[dict[str, Any]]) -> dict[tuple[float, ...], pd.DataFrame]:
-    return {tuple(part["costs"]): _table(part["table"]) for part in given}
+    return {costs_from_dict(part): _table(part["table"]) for part in given}
 
 
 def _table(columns: dict[str, list[Any]]) -> pd.DataFrame:
@@ -72,7 +74,7 @@ def _table(columns: dict[str, list[Any]]) -> pd.DataFrame:
 
 
 def _plain_tables(tables: dict[tuple[float, ...], pd.DataFrame]) -> list[dict[str, Any]]:
-    return [{"costs": costs, "table": table.to_dict("list")} for costs, table in tables.items()]
+    return [costs_to_dict(costs) | {"table": table.to_dict("list")} for costs, table in tables.items()]
 
 
 def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
@@ -80,7 +82,7 @@ def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
     from safetensors import torch as of_torch
 
     header = {
-        "format": FORMAT_VERSION,
+        "format": _format_of(model),
         "estimator": estimator,
         "schema": model.schema.to_dict(),
         "task": model.task.to_dict(),
@@ -96,6 +98,12 @@ def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
     with whole_file(path) as part:
         metadata = {HEADER: text, DIGEST: _digest(text, of_torch.save(weights))}
         part.write_bytes(of_torch.save(weights, metadata=metadata))
+
+
+def _format_of(model: Model) -> int:
+    """The earliest format that can hold a model."""
+    priced = (model.schema.space.costs, *model.frontiers, *model.spending, *model.curves)
+    return FORMAT_VERSION if any(map(shared_costs, priced)) else WITHOUT_SHARED_PRICES
 
 
 def _digest(text: str, weights: bytes) -> str:

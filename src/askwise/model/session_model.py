@@ -15,10 +15,10 @@ from askwise.core.step import StoppingRule
 from askwise.core.stopping import check_rule, resolve_rule
 from askwise.core.tasks import Task
 from askwise.data.tables.gaps import GroupGaps, gaps_of_card
-from askwise.data.tables.prices import group_costs
+from askwise.data.tables.prices import Price, group_costs
 from askwise.data.tables.schema import Schema
 
-Costs = Mapping[Any, float] | Sequence[float] | None
+Costs = Mapping[Any, Price] | Sequence[float] | None
 Tables = dict[tuple[float, ...], pd.DataFrame]
 
 
@@ -68,8 +68,7 @@ class SessionModel:
         if costs is None:
             return space.costs
         members = {g: tuple(c.name for c in self.schema.columns_of(g)) for g in space.names}
-        trained = dict(zip(space.names, space.costs, strict=True))
-        return group_costs(space.in_order(costs), self.schema.column_names, members, self.schema.free, trained)
+        return group_costs(space.in_order(costs), self.schema.column_names, members, self.schema.free, space.costs)
 
     def frontier(self, costs: tuple[float, ...] | None = None) -> pd.DataFrame:
         """The table of average cost against the rule that is run, what it spends and metrics."""
@@ -87,7 +86,8 @@ class SessionModel:
         space = self.schema.space
         other = [(n, c, was) for n, c, was in zip(space.names, costs, space.costs, strict=True) if c != was]
         if not other:
-            return "these are the prices of training"
+            same = costs == space.costs
+            return "these are the prices of training" if same else "questions share other prices than in training"
         name, cost, was = other[0]
         count = f" ({len(other)} prices differ)" if len(other) > 1 else ""
         return f"{shortened(name)} costs {cost:.12g} here and {was:.12g} in training{count}"

@@ -10,11 +10,14 @@ import pandas as pd
 from torch import Tensor
 
 from askwise.core.arrays import Array
+from askwise.core.costs import shared_facts
+from askwise.core.errors import listed
 from askwise.core.rows import Rows
 from askwise.core.step import StoppingRule
 from askwise.model.model import Acquisition, Model
 from askwise.model.session_model import Costs
-from askwise.report.page import Picture
+from askwise.report.page import Picture, escaped
+from askwise.report.plots.style import number_text
 
 
 @dataclass(frozen=True)
@@ -68,3 +71,12 @@ class Cases(ABC):
     @abstractmethod
     def questions(self) -> str:
         """What can be asked, and what it costs."""
+
+
+def shared_words(names: Sequence[str], costs: Sequence[float]) -> str:
+    """A paragraph about what is paid once for several questions; empty where nothing is."""
+    said = [
+        f"{number_text(s['price'])} of these costs is {s['name']!r}, paid once for {listed(s['for'])}."
+        for s in shared_facts(names, costs)
+    ]
+    return f"<p>{escaped(' '.join(said))}</p>" if said else ""

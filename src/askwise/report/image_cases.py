@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from askwise.core.arrays import Array
+from askwise.core.costs import are_equal
 from askwise.core.rows import Rows, evenly
 from askwise.evaluation import image_cases
-from askwise.report.cases import Cases
+from askwise.report.cases import Cases, shared_words
 from askwise.report.page import Picture, counted, escaped, fold, html_picture, html_table, picture_of
 from askwise.report.plots.image_case import draw_case
 from askwise.report.plots.images import draw_examples, draw_selection
@@ -119,11 +120,12 @@ class ImageCases(Cases):
         rows, columns = layout.grid
         size = f"{layout.patch} x {layout.patch} pixels"
         words = f"{layout.n_patches} patches of {size}, in {rows} rows and {columns} columns"
-        words += f"; each costs {number_text(prices[0])}." if len(set(prices)) == 1 else "."
+        words += f"; each costs {number_text(prices[0])}." if are_equal(prices) else "."
         if layout.sketch:
             words += " A sketch of the image, its edges, is known from the start."
         said = f"<p>{escaped(words)}</p>"
-        if len(set(prices)) == 1:
+        if are_equal(prices):
             return said
+        said += shared_words(layout.names, prices)
         lines = [[str(r + 1), *map(number_text, prices[r * columns : (r + 1) * columns])] for r in range(rows)]
         return said + fold("What each patch costs", html_table(["Row", *(str(c + 1) for c in range(columns))], lines))

@@ -8,7 +8,7 @@ from functools import cached_property
 import pandas as pd
 
 from askwise.evaluation import summaries
-from askwise.report.cases import Cases
+from askwise.report.cases import Cases, shared_words
 from askwise.report.page import Picture, fold, html_picture, html_table, picture_of
 from askwise.report.plots import cases as case_plots
 from askwise.report.plots import questions
@@ -61,7 +61,8 @@ class TableCases(Cases):
 
     def questions(self) -> str:
         schema = self.model.schema
-        groups = zip(schema.space.names, self.model.costs(self.sample.costs), strict=True)
+        costs = self.model.costs(self.sample.costs)
+        groups = zip(schema.space.names, costs, strict=True)
         lines = [[name, ", ".join(c.name for c in schema.columns_of(name)), number_text(cost)] for name, cost in groups]
         lines += [[name, "known from the start", "free"] for name in schema.free]
-        return html_table(["Question", "Columns", "Cost"], lines, words=2)
+        return html_table(["Question", "Columns", "Cost"], lines, words=2) + shared_words(schema.space.names, costs)

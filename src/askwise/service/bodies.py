@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, FailFast, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, FailFast, Field, Tag
 
 from askwise.core import ranking
 from askwise.core.step import NOTHING_LEFT
@@ -24,11 +24,13 @@ REASON = f"{', '.join([*(name for name, rule in RULES.items() if rule.why), NOTH
 LOOKAHEAD_PER_COST = (
     "What this question and those after it bring, per cost, if the model looks ahead; null if it looks at one question."
 )
+OWN_COST = "What of the cost is the question's own; the rest is shared with others, and paid once."
 RANKED_BY = "; ".join(f"`{name}`: by {words}" for name, words in ranking.RANKED_BY.items()) + "."
 # Limits that hold before anything else reads a body, so that the time of a check is bounded.
 MAX_NAMES, MAX_ROWS = 10_000, 20_000
 # Wide enough for everybody, narrow enough that sums and values per cost stay finite.
 Price = Annotated[float, Field(ge=1e-9, le=1e12, allow_inf_nan=False, strict=True)]
+SharedAmount = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False, strict=True)]
 Revision = Annotated[
     int | None,
     Field(
@@ -43,6 +45,19 @@ class RequestBody(BaseModel):
     """A request body: an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class SharedPrice(RequestBody):
+    """What several questions share: it is paid with the first of them that is asked."""
+
+    price: SharedAmount = Field(description="0: it is paid already.")
+    questions: Annotated[list[str], FailFast()] = Field(alias="for", min_length=1, max_length=MAX_NAMES)
+
+
+OneOrShared = Annotated[
+    Annotated[Price, Tag("price")] | Annotated[SharedPrice, Tag("shared")],
+    Discriminator(lambda given: "shared" if isinstance(given, dict) else "price"),
+]
 
 
 class Known(RequestBody):
@@ -68,12 +83,20 @@ class TermsBody(RequestBody):
     """The terms of asking: when to stop, and prices."""
 
     stop: str | None = Field(default=None, max_length=1000, description=STOP, examples=["budget=100|confidence=0.1"])
-    costs: dict[str, Price] | None = Field(
+    costs: dict[str, OneOrShared] | None = Field(
         default=None,
         max_length=MAX_NAMES,
-        description="Other prices than those of training; the rest stay.",
-        examples=[{"thal": 50}],
+        description="Other prices than those of training; the rest stay. An object is a price that several questions "
+        "share: it is paid with the first of them that is asked.",
+        examples=[{"thal": 50, "draw": {"price": 2.1, "for": ["TSH", "T3"]}}],
     )
+
+    @property
+    def prices(self) -> dict[str, Any] | None:
+        """The costs as they were given."""
+        if self.costs is None:
+            return None
+        return {n: p.model_dump(by_alias=True) if isinstance(p, SharedPrice) else p for n, p in self.costs.items()}
 
 
 class Case(Known, TermsBody):
@@ -158,6 +181,7 @@ class QuestionFacts(BaseModel):
     text: str
     help: str
     cost: float
+    own_cost: float | None = Field(description=OWN_COST)
     inputs: list[Input]
 
 
@@ -177,6 +201,7 @@ class Candidate(BaseModel):
     cost: float
     value_per_cost: float
     lookahead_per_cost: float | None = Field(description=LOOKAHEAD_PER_COST)
+    own_cost: float | None = Field(description=OWN_COST)
 
 
 class Prediction(BaseModel):
@@ -222,7 +247,7 @@ class SessionStart(BaseModel):
     model: str
     fingerprint: str
     stop: str | None
-    costs: dict[str, float]
+    costs: dict[str, float | SharedPrice]
 
 
 class SessionState(SessionStart, Reply):
@@ -273,6 +298,12 @@ class ImageFacts(BaseModel):
     sketch: bool = Field(description="Whether it takes a sketch of the image, which is free: POST .../sketch makes it.")
 
 
+class NamedSharedPrice(SharedPrice):
+    """A shared price, and what it is called."""
+
+    name: str
+
+
 class ModelFacts(BaseModel):
     """All about a model: its questions, what it costs to be right, how it was trained."""
 
@@ -283,6 +314,7 @@ class ModelFacts(BaseModel):
     target: str | None
     image: ImageFacts | None = Field(description="Of a model of images; null where it is of tables.")
     questions: list[QuestionFacts]
+    shared_prices: list[NamedSharedPrice] = Field(description="What is paid once for several questions.")
     free: list[Input] = Field(description="Columns that are never asked for; answer them where they are known.")
     frontier: list[dict[str, Any]] = Field(
         description="Average cost against the rule that is run, what it spends and metrics, on rows held out."

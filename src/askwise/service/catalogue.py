@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 import warnings
@@ -34,7 +35,7 @@ class Terms:
     """The terms of a session: its rule, checked and ready to run, its prices, and notes on them."""
 
     rule: StoppingRule | None
-    costs: dict[str, float] | None
+    costs: dict[str, Any] | None
     notes: tuple[str, ...] = ()
 
     def reply(self, session: Session) -> dict[str, Any]:
@@ -72,12 +73,12 @@ class ServedModel:
         """Compute here, or in a thread if the model is slow: a thread costs more than a fast step."""
         return await asyncio.to_thread(compute, *arguments) if self.is_slow else compute(*arguments)
 
-    def terms(self, stop: str | None, costs: Mapping[str, float] | None) -> Terms:
+    def terms(self, stop: str | None, costs: Mapping[str, Any] | None) -> Terms:
         """The rule of a text (by default the rule of training) under these prices."""
-        return self._cached_terms(stop, tuple(sorted(costs.items())) if costs else None)
+        return self._cached_terms(stop, json.dumps(costs, sort_keys=True) if costs else None)
 
-    def _resolve_terms(self, stop: str | None, costs: tuple[tuple[str, float], ...] | None) -> Terms:
-        prices = None if costs is None else dict(costs)
+    def _resolve_terms(self, stop: str | None, costs: str | None) -> Terms:
+        prices = None if costs is None else json.loads(costs)
         all_costs = _locate_errors("costs", self.model.costs, prices)
         rule = self.stop if stop is None else _locate_errors("stop", parse_rule, stop)
         with _warnings_lock, warnings.catch_warnings(record=True) as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -61,7 +62,7 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid_body(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        where = _shortened(".".join(str(part) for part in first["loc"]))
+        where = _shortened(".".join(_places(first["loc"])))
         return error_response(422, _shortened(f"{where} {_validation_message(first)}"), where)
 
     @app.exception_handler(HTTPException)
@@ -72,6 +73,12 @@ def add_error_handlers(app: FastAPI) -> None:
     async def unexpected_error(_: Request, __: Exception) -> Response:
         # Starlette raises the error again for RequestLogging, which logs where it came from.
         return error_response(500, INTERNAL_ERROR)
+
+
+def _places(loc: Sequence[int | str]) -> list[str]:
+    """Where in a body an error is, without the kind of price that pydantic adds."""
+    kinds = {"price", "shared"} if len(loc) > 3 and loc[1] == "costs" else set()
+    return [str(part) for place, part in enumerate(loc) if place != 3 or part not in kinds]
 
 
 def _validation_message(error: dict[str, Any]) -> str:

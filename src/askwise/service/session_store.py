@@ -50,7 +50,7 @@ class SessionStore:
         self,
         served: ServedModel,
         stop: str | None,
-        costs: Mapping[str, float] | None,
+        costs: Mapping[str, Any] | None,
         answers: Mapping[str, Any],
         declined: Iterable[str],
     ) -> dict[str, Any]:

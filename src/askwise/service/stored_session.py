@@ -53,7 +53,7 @@ class StoredSession:
 
     @staticmethod
     def new(
-        id: str, created: str, served: ServedModel, stop: str | None, costs: Mapping[str, float] | None
+        id: str, created: str, served: ServedModel, stop: str | None, costs: Mapping[str, Any] | None
     ) -> StoredSession:
         terms = served.terms(stop, costs)
         return StoredSession(id, created, served, terms, stop, served.new_session(terms))

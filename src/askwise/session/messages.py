@@ -15,7 +15,8 @@ class Candidate(NamedTuple):
     """An open group: its estimated information, its cost, and the one per the other.
 
     Where a method's scores are only an order, both values are that score. lookahead_per_cost: what this group and the
-    questions after it bring, per cost; None if the model looks at one question only.
+    questions after it bring, per cost; None if the model looks at one question only. own_cost: what of the cost is its
+    own; the rest is shared with others, and paid once.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Candidate(NamedTuple):
     cost: float
     value_per_cost: float
     lookahead_per_cost: float | None = None
+    own_cost: float | None = None
 
     @property
     def rank(self) -> float:
@@ -39,6 +41,7 @@ class Question(NamedTuple):
     value: float
     value_per_cost: float
     lookahead_per_cost: float | None = None
+    own_cost: float | None = None
 
 
 class Prediction(NamedTuple):

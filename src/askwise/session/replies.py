@@ -59,7 +59,7 @@ def session_facts(session: Session) -> dict[str, Any]:
     asked = None
     if question is not None:
         worth = {name: getattr(question, name) for name in ("value", "value_per_cost", "lookahead_per_cost")}
-        asked = question_facts(schema, question.name, question.cost) | worth
+        asked = question_facts(schema, question.name, question.cost, question.own_cost) | worth
     return {
         "question": asked,
         "ranking": ranking_facts(session),

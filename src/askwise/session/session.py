@@ -106,7 +106,8 @@ class Session:
         name = self.model.schema.space.names[group]
         value, per_cost = float(step.belief.scores[0, group]), float(step.values[0, group])
         rank = None if step.belief.ahead is None else float(step.ranks[0, group])
-        return Question(name, self.model.schema.columns_of(name), _of_group(step.costs, group), value, per_cost, rank)
+        cost, own = (_of_group(costs, group) for costs in (step.costs, step.prices.own(step.known)))
+        return Question(name, self.model.schema.columns_of(name), cost, value, per_cost, rank, own)
 
     def tell(self, name: str, value: Any) -> None:
         """Answer a group, a column of one, or a free column; None means that it can't be had.
@@ -213,8 +214,12 @@ class Session:
         values = ranking.values(step.belief, step.costs)[0].tolist()
         looks_ahead = step.belief.ahead is not None
         ranks = ranking.ranks(step.belief, step.costs)[0].tolist() if looks_ahead else [None] * len(names)
-        costs = [_of_group(step.costs, g) for g in range(len(names))]
-        found = [Candidate(names[g], scores[g], costs[g], values[g], ranks[g]) for g in range(len(names)) if open_[g]]
+        costs, own = step.costs, step.prices.own(step.known)
+        found = [
+            Candidate(names[g], scores[g], _of_group(costs, g), values[g], ranks[g], _of_group(own, g))
+            for g in range(len(names))
+            if open_[g]
+        ]
         return sorted(found, key=lambda c: (-c.rank, c.cost))
 
     @property
@@ -325,8 +330,7 @@ class Session:
     def _settle(self, group: str, known: bool) -> None:
         self._groups[group] = known
         if known:
-            price = _of_group(self._prices.of(self._row.known), self.model.schema.space.position[group])
-            self._paid.append(price)
+            self._paid += self._prices.payments(self._row.known, self.model.schema.space.position[group])
         self._row.settle(group, known)
 
 

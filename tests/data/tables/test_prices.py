@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 from askwise import AskwiseError, AskwiseWarning
+from askwise.core.costs import own_costs, shared_costs
 from askwise.data.tables.prices import group_costs
 from askwise.data.tables.schema import Schema
+from askwise.data.tables.shared_prices import names_in, without_names
 
 COLUMNS = ("a", "b", "c", "d")
 MEMBERS = {"panel": ("a", "b"), "c": ("c",)}
@@ -131,3 +133,84 @@ def test_groups_and_free_accept_positions():
     schema = Schema.of(FRAME, groups={"g": [0, 2]}, free=[1])
     assert schema.free == ("b",)
     assert [c.name for c in schema.columns_of("g")] == ["a", "c"]
+
+
+# Prices that are shared
+
+
+def shared_by(costs_of):
+    return [(s.name, s.price, s.groups) for s in shared_costs(costs_of)]
+
+
+def test_what_is_shared_is_paid_beside_own_prices_and_these_default_to_one():
+    found = costs({"draw": {"price": 2.1, "for": ["panel", "c"]}, "c": 3})
+    assert own_costs(found) == (1.0, 3.0)
+    assert shared_by(found) == [("draw", 2.1, (0, 1))]
+
+
+def test_a_group_may_be_in_several_shared_prices_and_be_named_by_a_column_or_a_position():
+    found = costs(
+        {"x": {"price": 2, "for": ["b"]}, "y": {"price": 3, "for": [2, "panel"]}, "z": {"price": 0, "for": ["c"]}}
+    )
+    assert shared_by(found) == [("x", 2.0, (0,)), ("y", 3.0, (0, 1))]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"s": {"price": 1, "for": ["x"]}},
+            "unknown column or group in 'for' of 's': 'x'; allowed: 'a', 'b', 'c', 'panel'",
+        ),
+        ({"s": {"price": 1, "for": ["pannel"]}}, "did you mean 'panel'?"),
+        ({"s": {"price": 1, "for": ["d"]}}, "'d' in 'for' of the shared price 's' is a free column"),
+        ({"c": {"price": 1, "for": ["c"]}}, "'c' is a question, and a shared price needs a name of its own"),
+        ({"a": {"price": 1, "for": ["c"]}}, "'a' is a column, and a shared price needs a name of its own"),
+        ({"s": {"price": 1, "for": []}}, "'for' of the shared price 's' is empty"),
+        ({"s": {"price": 1, "for": "c"}}, "takes a list of names, was given 'c'"),
+        ({"s": {"price": 1, "for": ["c", "c"]}}, "names 'c' twice; keep one"),
+        ({"s": {"price": 1, "for": ["panel", "a"]}}, "names 'panel' as 'panel' and as 'a'; keep one"),
+        ({"s": {"price": -1, "for": ["c"]}}, "the price of 's' is -1"),
+        ({"s": {"price": "much", "for": ["c"]}}, "the price of 's' is 'much'"),
+        ({"s": {"price": True, "for": ["c"]}}, "the price of 's' is True"),
+        ({"s": {"price": math.nan, "for": ["c"]}}, "the price of 's' is nan"),
+        ({"s": {"price": 10**400, "for": ["c"]}}, "the price of 's' is 1000"),
+        ({"s": {"price": 1}}, "it takes exactly 'price' and 'for'"),
+        ({"s": {}}, "has nothing; it takes exactly 'price' and 'for'"),
+        ({"s": {"price": 1, "for": ["c"], "per": 2}}, "has 'price', 'for', 'per'; it takes exactly"),
+        ({"s": {"price": 1, "for": [["c"]]}}, "unknown column or group in 'for' of 's'"),
+    ],
+)
+def test_an_impossible_shared_price_says_what_was_given_and_what_is_allowed(given, message):
+    with pytest.raises(AskwiseError) as error:
+        costs(given)
+    assert message in str(error.value)
+
+
+def test_prices_given_later_change_what_they_name_and_leave_the_rest():
+    trained = costs({"draw": {"price": 2, "for": ["panel", "c"]}, "c": 3})
+    assert costs(None, trained=trained) == trained
+    own, dearer = costs({"c": 5}, trained=trained), costs({"draw": 4}, trained=trained)
+    assert (own_costs(own), shared_by(own)) == ((1.0, 5.0), [("draw", 2.0, (0, 1))])
+    assert (own_costs(dearer), shared_by(dearer)) == ((1.0, 3.0), [("draw", 4.0, (0, 1))])
+    assert costs({"draw": 0}, trained=trained) == (1.0, 3.0)
+    assert shared_by(costs({"draw": {"price": 1, "for": ["c"]}}, trained=trained)) == [("draw", 1.0, (1,))]
+    assert shared_by(costs([8, 9], trained=trained)) == [("draw", 2.0, (0, 1))]
+
+
+def test_names_in_prices_are_those_of_questions():
+    given = {"a": 1, "draw": {"price": 2, "for": ["c", "d"]}, "odd": {"price": 1, "for": 3}}
+    assert names_in(given) == ["a", "c", "d"]
+
+
+def test_a_column_that_is_left_out_shares_nothing():
+    given = {"a": 1, "draw": {"price": 2, "for": ["c", "a", 3]}, "visit": {"price": 2, "for": ["a"]}}
+    assert without_names(given, ["a"], COLUMNS) == {"draw": {"price": 2, "for": ["c", "d"]}}
+
+
+def test_a_schema_with_shared_prices_is_read_back_and_one_without_is_as_before():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    shared, plain = (Schema.of(frame, costs=c) for c in ({"s": {"price": 2, "for": ["a", "b"]}}, None))
+    assert Schema.from_dict(shared.to_dict()) == shared
+    assert shared.to_dict()["space"]["shared"] == {"s": {"price": 2.0, "for": [0, 1]}}
+    assert list(plain.to_dict()["space"]) == ["names", "costs", "group_of_column"]

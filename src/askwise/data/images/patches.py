@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from askwise.core.costs import join_costs, own_costs, shared_costs
 from askwise.core.errors import AskwiseError
 from askwise.core.features import FeatureSpace
 
@@ -122,4 +123,5 @@ class PatchSpace(FeatureSpace):
     @staticmethod
     def of(layout: PatchLayout, costs: Sequence[float]) -> PatchSpace:
         columns = (*range(layout.n_patches), *([-1] if layout.sketch else []))
-        return PatchSpace(layout.names, tuple(costs), columns, tuple(layout.patch_of_entry().tolist()), layout)
+        prices = join_costs(own_costs(costs), shared_costs(costs))
+        return PatchSpace(layout.names, prices, columns, tuple(layout.patch_of_entry().tolist()), layout)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from askwise.core.arrays import Array
+from askwise.core.costs import costs_from_dict, costs_to_dict
 from askwise.core.errors import AskwiseError
 from askwise.data.images.patches import SKETCH, PatchLayout, PatchSpace
 from askwise.data.images.pictures import PREFIX, allowed, as_data_url, coloured, told_pixels
 from askwise.data.images.sketches import sketches
 from askwise.data.tables.column import Column
 from askwise.data.tables.odd_values import OddValues
-from askwise.data.tables.prices import group_costs
+from askwise.data.tables.prices import Price, group_costs
 from askwise.data.tables.questions import Wording
 from askwise.data.tables.schema import Schema, rows_of
 
@@ -145,10 +146,14 @@ class ImageSchema(Schema):
         return np.ascontiguousarray(planes.transpose(1, 2, 0)).astype(np.uint8)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"image": asdict(self.layout), "costs": list(self.space.costs)}
+        return {"image": asdict(self.layout), **costs_to_dict(self.space.costs)}
+
+    def with_costs(self, costs: tuple[float, ...]) -> ImageSchema:
+        """The same with other costs of the patches."""
+        return replace(self, space=replace(self.space, costs=costs))
 
     @staticmethod
-    def of_layout(layout: PatchLayout, costs: Mapping[Any, float] | Sequence[float] | None = None) -> ImageSchema:
+    def of_layout(layout: PatchLayout, costs: Mapping[Any, Price] | Sequence[float] | None = None) -> ImageSchema:
         """The schema of images that are laid out so, with a price for each patch."""
         size = (layout.patch, layout.patch, layout.channels)
         columns = [PixelColumn(name, PIXELS, shape=size) for name in layout.names]
@@ -163,5 +168,5 @@ class ImageSchema(Schema):
 def schema_from_dict(data: dict[str, Any]) -> Schema:
     """The schema that a bundle holds, of a table or of images."""
     if "image" in data:
-        return ImageSchema.of_layout(PatchLayout(**data["image"]), data["costs"])
+        return ImageSchema.of_layout(PatchLayout(**data["image"])).with_costs(costs_from_dict(data))
     return Schema.from_dict(data)

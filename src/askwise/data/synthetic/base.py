@@ -28,7 +28,7 @@ class Distribution(ABC):
 
     columns: tuple[str, ...]
     task: Task
-    costs: Mapping[str, float] | None = None
+    costs: Mapping[str, Any] | None = None
     groups: Mapping[str, Sequence[str]] | None = None
     free: tuple[str, ...] = ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ class Discrete(Distribution):
         self,
         columns: Sequence[str],
         joint: Array,
-        costs: Mapping[str, float] | None = None,
+        costs: Mapping[str, Any] | None = None,
         groups: Mapping[str, Sequence[str]] | None = None,
         free: Sequence[str] = (),
     ) -> None:

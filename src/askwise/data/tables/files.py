@@ -130,8 +130,8 @@ def csv_separator(file: Path) -> str:
     return max(",;\t|", key=first.count)
 
 
-def read_costs(path: str | Path) -> dict[str, float]:
-    """Prices from a CSV with columns name,cost or a JSON mapping."""
+def read_costs(path: str | Path) -> dict[str, Any]:
+    """Prices from a CSV with columns name,cost or a JSON mapping, which may hold prices that several names share."""
     file = check_file(path)
     if file.suffix == ".json":
         return _without_remarks(read_mapping(file, "prices"))

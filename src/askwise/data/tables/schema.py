@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from askwise.core.arrays import Array
+from askwise.core.costs import costs_from_dict, costs_to_dict
 from askwise.core.errors import AskwiseError, listed, unknown_name
 from askwise.core.features import FeatureSpace
 from askwise.data.tables.answers import AnswerWords, with_answers
@@ -20,7 +21,7 @@ from askwise.data.tables.encoding import encode_column
 from askwise.data.tables.groups import GroupSpec, as_list, find_column, group_members
 from askwise.data.tables.odd_messages import raise_refused, warn_of_unseen
 from askwise.data.tables.odd_values import OddValues
-from askwise.data.tables.prices import group_costs
+from askwise.data.tables.prices import Price, group_costs
 from askwise.data.tables.questions import QuestionSpec, Wording, read_words
 
 if TYPE_CHECKING:
@@ -130,8 +131,9 @@ class Schema:
             x[0, entry] = column.scaled(np.float64(value))
 
     def to_dict(self) -> dict[str, Any]:
-        space = asdict(self.space)
+        space = asdict(replace(self.space, costs=()))
         del space["column_of_entry"], space["edges"]
+        space |= costs_to_dict(self.space.costs)
         facts = {"columns": [c.to_dict() for c in self.columns], "space": space, "named": self.named}
         wording = {name: asdict(words) for name, words in self.wording.items()}
         # Without any, the same as before there were wordings: what was told apart by it still is.
@@ -147,7 +149,8 @@ class Schema:
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Schema:
         columns = tuple(Column.from_dict(c) for c in data["columns"])
-        space = {k: tuple(v) for k, v in data["space"].items()}
+        space = {k: tuple(v) for k, v in data["space"].items() if k not in ("costs", "shared")}
+        space["costs"] = costs_from_dict(data["space"])
         # A model saved before questions had texts has none.
         wording = {name: Wording(**words) for name, words in data.get("wording", {}).items()}
         return Schema(
@@ -159,7 +162,7 @@ class Schema:
         frame: pd.DataFrame,
         *,
         named: bool = True,
-        costs: Mapping[Any, float] | Sequence[float] | None = None,
+        costs: Mapping[Any, Price] | Sequence[float] | None = None,
         groups: GroupSpec | None = None,
         free: Sequence[Hashable] | None = None,
         questions: QuestionSpec | None = None,

@@ -72,7 +72,7 @@ export const actions = {
 
   setPrice(name, price) {
     const { ranking } = page.views;
-    const trained = page.conversation.question(name).cost;
+    const trained = page.conversation.question(name).own_cost;
     const make = (state) => {
       const { [name]: _, ...others } = state.costs;
       return withPrices(state, price === trained ? others : { ...others, [name]: price });
@@ -83,7 +83,8 @@ export const actions = {
     change(place, `price ${name}`, make, () => {
       ranking.stopEditing(name);
       const first = page.conversation.now.ranking[0];
-      announce(`${name} now costs ${money(price)}. First in the ranking: ${first ? first.name : "nothing"}.`);
+      const cost = page.conversation.now.ranking.find((candidate) => candidate.name === name)?.cost ?? price;
+      announce(`${name} now costs ${money(cost)}. First in the ranking: ${first ? first.name : "nothing"}.`);
     });
   },
 

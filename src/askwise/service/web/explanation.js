@@ -1,6 +1,7 @@
 // An explanation of the numbers of the ranking.
 
 import { h } from "./dom.js";
+import { money } from "./format.js";
 
 /** An element that explains them, closed at first. rankedBy: as in a reply. */
 export function explanation(facts, rankedBy) {
@@ -14,21 +15,27 @@ export function explanation(facts, rankedBy) {
   );
 }
 
-function wordsFor({ task }, rankedBy) {
+function wordsFor({ task, shared_prices: shared }, rankedBy) {
   const isClass = task.kind === "classification";
   const price = ["Price", "What an answer costs, in whatever unit the model was trained with. It can be changed here."];
   const score = ["Value", "A score of this method: it puts the questions in order, and has no unit."];
-  if (rankedBy === "score") return [score, price, ...uncertainty(isClass)];
+  if (rankedBy === "score") return [score, price, ...shared.map(sharedWords), ...uncertainty(isClass)];
   const tells = isClass
     ? "How much the answer is expected to tell about what is predicted, in nats: 0 is nothing, 0.69 settles a toss-up."
     : "By how much the answer is expected to lower the squared error of the predicted number.";
   return [
     ["Value", tells],
     price,
+    ...shared.map(sharedWords),
     ...(rankedBy === "lookahead" ? LOOKING_AHEAD : ONE_QUESTION),
     ...uncertainty(isClass),
   ];
 }
+
+const sharedWords = ({ name, price, for: names }) => [
+  `Shared price: ${name}`,
+  `${money(price)}, paid once, with the first of these that is answered: ${names.join(", ")}. The others then cost less.`,
+];
 
 const ONE_QUESTION = [
   ["Information per price", "The value divided by the price: the bars. The longest is asked next."],

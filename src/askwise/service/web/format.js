@@ -84,3 +84,6 @@ export function typedNumber(text) {
   const plain = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
   return Number.isFinite(plain) ? plain : text;
 }
+
+/** What of a candidate's price is shared with other questions and not paid yet. */
+export const sharedPart = ({ cost, own_cost: own }) => (cost > own ? cost - own : 0);

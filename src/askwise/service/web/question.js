@@ -1,7 +1,7 @@
 // The suggested or chosen question as a form, or the reason to stop.
 
 import { byId, h } from "./dom.js";
-import { labelOf, money, num, plural, sentence } from "./format.js";
+import { labelOf, money, num, plural, sentence, sharedPart } from "./format.js";
 import { askAgain, createField, showErrorAt } from "./inputs.js";
 import { predictionText } from "./prediction.js";
 import { View } from "./view.js";
@@ -48,6 +48,7 @@ export class QuestionView extends View {
     return [
       shown.text && h("span", { class: "tag" }, shown.name),
       h("span", {}, "Price ", h("strong", {}, money(worth.cost))),
+      sharedPart(worth) > 0 && h("span", {}, `${money(sharedPart(worth))} of it is shared`),
       h("span", {}, alone, h("strong", {}, num(worth.value_per_cost))),
       rankedBy === "lookahead" &&
         h("span", {}, "It and what follows, per price ", h("strong", {}, num(worth.lookahead_per_cost))),

@@ -3,7 +3,7 @@
 
 import { h, newId, replaceContent } from "./dom.js";
 import { explanation } from "./explanation.js";
-import { money, num, plural, typedNumber, withHint } from "./format.js";
+import { money, num, plural, sharedPart, typedNumber, withHint } from "./format.js";
 import { View } from "./view.js";
 
 /** How many are shown at first. */
@@ -22,6 +22,9 @@ const RANK = { information: "information per price", lookahead: "it and what fol
 
 /** The number that a question is ranked by. */
 const rankOf = (candidate) => candidate.lookahead_per_cost ?? candidate.value_per_cost;
+
+/** Whether a question has a price that it shares with others, paid or not. */
+const sharesPrice = (facts, name) => facts.shared_prices.some((shared) => shared.for.includes(name));
 
 export class RankingView extends View {
   constructor(actions) {
@@ -81,7 +84,7 @@ export class RankingView extends View {
   }
 
   item(candidate, most, penalty) {
-    const { name, value, cost, value_per_cost: alone } = candidate;
+    const { name, value, value_per_cost: alone } = candidate;
     const worth = rankOf(candidate);
     const rankedBy = this.conversation.now.ranked_by;
     const facts = this.conversation.question(name);
@@ -121,15 +124,17 @@ export class RankingView extends View {
         { class: "rank-facts" },
         h("span", {}, `value ${num(value)}`),
         rankedBy === "lookahead" && h("span", {}, `information per price ${num(alone)}`),
-        this.editing === name ? this.form : this.priceButton(name, cost),
+        this.editing === name ? this.form : this.priceButton(candidate),
+        sharedPart(candidate) > 0 &&
+          h("span", { class: "shared" }, `${money(sharedPart(candidate))} of it is shared`),
       ),
     );
   }
 
-  priceButton(name, cost) {
+  priceButton({ name, cost, own_cost: own }) {
     const edit = () => {
       this.editing = name;
-      this.form = this.priceForm(name, cost);
+      this.form = this.priceForm(name, own);
       this.update(this.conversation);
       this.field.focus();
       this.field.select();
@@ -144,13 +149,13 @@ export class RankingView extends View {
   }
 
   /** Created once and drawn again as it is, so that what was typed stays. */
-  priceForm(name, cost) {
+  priceForm(name, own) {
     const id = newId();
     this.field = h("input", {
       id,
       type: "text",
       inputmode: "decimal",
-      value: String(cost),
+      value: String(own),
       "aria-describedby": `${id}-error`,
       onkeydown: (event) => event.key === "Escape" && this.stopEditing(name),
     });
@@ -162,7 +167,7 @@ export class RankingView extends View {
     return h(
       "form",
       { class: "price-form", novalidate: true, autocomplete: "off", onsubmit: submit },
-      h("label", { for: id }, "price", h("span", { class: "hidden" }, ` of ${name}`)),
+      h("label", { for: id }, sharesPrice(this.conversation.facts, name) ? "own price" : "price", h("span", { class: "hidden" }, ` of ${name}`)),
       this.field,
       h("button", { type: "submit", class: "small" }, "Set"),
       h("button", { type: "button", class: "small quiet", onclick: () => this.stopEditing(name) }, "Cancel"),

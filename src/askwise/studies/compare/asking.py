@@ -10,6 +10,8 @@ from typing import Any
 import torch
 
 from askwise.core.arrays import Array
+from askwise.core.costs import are_equal, total_cost
+from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.stopping import AverageCost, Budget
 from askwise.core.tasks import Task
@@ -72,10 +74,10 @@ def _everything(model: Model, rows: Rows, truth: Array) -> tuple[list[Record], f
     started = time.perf_counter()
     answer = model.task.decode(model.outputs(rows))
     seconds = time.perf_counter() - started
-    paid = rows.available.double() @ torch.tensor(model.costs(), dtype=torch.float64)
+    paid = Prices.tensor(model.costs()).total(rows.available)
     counts = rows.available.double().sum(1)
     facts = {"mean_cost": float(paid.mean()), "mean_groups": float(counts.mean())}
-    total = float(sum(model.costs()))
+    total = float(total_cost(model.costs()))
     return [{"rule": "everything", "budget": total, **facts, **metrics.metrics(model.task, answer, truth)}], seconds
 
 
@@ -83,7 +85,7 @@ def _at_budgets(model: Model, rows: Rows, truth: Array, budgets: Sequence[float]
     """The metrics at each budget, and the seconds of asking up to the largest."""
     prices, rules = model.costs(), [Budget(k) for k in sorted(budgets)]
     # With equal costs a budget cuts the walk of the largest one; else each goes on with what it can still pay.
-    walks = [rules] if len(set(prices)) == 1 else [[rule] for rule in rules]
+    walks = [rules] if are_equal(prices) else [[rule] for rule in rules]
     records: list[Record] = []
     seconds = 0.0
     for together in walks:
@@ -100,7 +102,7 @@ def _at_average_costs(model: Model, rows: Rows, truth: Array, budgets: Sequence[
         return []
     prices = model.costs()
     rules = [model.rule(AverageCost(k), prices) for k in budgets]
-    if len(set(prices)) == 1:
+    if are_equal(prices):
         return _records(model, model.trace(rows, rules, prices), AverageCost.name, budgets, truth)
     # Each may stand for a budget, which goes on with what it can still pay.
     traces = [model.trace(rows, [rule], prices, walked_by=rule) for rule in rules]

@@ -123,7 +123,7 @@ class TableData(LabelledData):
     X: pd.DataFrame
     y: Array
     task: str = "classification"
-    costs: Mapping[str, float] | None = None
+    costs: Mapping[str, Any] | None = None
     groups: Mapping[str, Sequence[str]] | None = None
     free: Sequence[str] | None = None
     metric: str = ""

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from askwise._version import __version__
+from askwise.core.costs import total_cost
 from askwise.core.errors import AskwiseError, unknown_name
 from askwise.evaluation import metrics
 from askwise.methods.base import Method
@@ -183,7 +184,7 @@ def _too_large(datasets: Sequence[Dataset], budgets: Sequence[float]) -> list[st
     for dataset in datasets:
         large = sorted(set(budgets) - set(budgets_for(dataset, budgets or None)))
         if large:
-            total = sum(dataset.schema.space.costs)
+            total = total_cost(dataset.schema.space.costs)
             which = ", ".join(f"{k:g}" for k in large)
             found.append(f"{dataset.name}: everything costs {total:g}, so these budgets are left out: {which}")
     return found

@@ -47,11 +47,11 @@ class BaselineCandidate:
         cases, y = Cases.of(schema, split.X), metrics.coded(task, split.y)
         baseline = self.kind(self.task, self.seed, split.by)
         with one_thread():
-            order = order_of(baseline.importance(cases, y), cases.costs)
+            order = order_of(baseline.importance(cases, y), cases.prices)
             models: dict[float, Predictor] = {}
             for k in self.budgets:
                 progress((1 + len(models)) / (2 + len(self.budgets)))
-                frame = cases.knowing(buy(order, cases.available, cases.costs, k).known)
+                frame = cases.knowing(buy(order, cases.available, cases.prices, k).known)
                 models[k] = baseline.fit(frame, y) if with_values(frame) else FittedMean(baseline, y)
         return FittedBaseline(schema, task, order, models, len(y))
 
@@ -77,7 +77,7 @@ class FittedBaseline:
         for k in sorted(budgets):
             with one_thread():
                 started = time.perf_counter()
-                known, spent = buy(self.order, cases.available, cases.costs, k)
+                known, spent = buy(self.order, cases.available, cases.prices, k)
                 answer = self.models[k].answer(cases.knowing(known))
                 seconds = time.perf_counter() - started
             facts = {"mean_cost": float(spent.mean()), "mean_groups": float(known.sum(1).mean())}

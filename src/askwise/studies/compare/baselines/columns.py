@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from askwise.core.arrays import Array
+from askwise.core.prices import Prices
 from askwise.data.tables.column import CATEGORY, category_key
 from askwise.data.tables.schema import Schema
 
@@ -19,12 +20,12 @@ class Cases:
     """Rows of a table, one column for each of the schema, called by its position.
 
     frame: float64 with NaN if a value is missing, or texts (object) with NaN if one is missing.
-    members: the columns of each group; costs: the price of each.
+    members: the columns of each group; prices: of the groups.
     """
 
     frame: pd.DataFrame
     members: tuple[tuple[int, ...], ...]
-    costs: Array
+    prices: Prices
 
     @staticmethod
     def of(schema: Schema, X: pd.DataFrame) -> Cases:
@@ -38,7 +39,7 @@ class Cases:
                 columns[c] = _texts(X.iloc[:, c])
             else:
                 columns[c] = np.where(present[:, c], x[:, first[c]], np.nan)
-        return Cases(pd.DataFrame(columns), schema.space.members, np.array(schema.space.costs))
+        return Cases(pd.DataFrame(columns), schema.space.members, Prices.array(schema.space.costs))
 
     def __len__(self) -> int:
         return len(self.frame)
