@@ -55,7 +55,7 @@ def test_json_has_exactly_the_promised_facts(run):
         "remarks asked"
     )
     assert list(facts) == promised.split()
-    assert list(facts["ranking"][0]) == ["name", "value", "cost", "value_per_cost", "lookahead_per_cost"]
+    assert list(facts["ranking"][0]) == ["name", "value", "cost", "value_per_cost", "lookahead_per_cost", "own_cost"]
 
 
 def test_the_rule_of_training_stops_where_none_is_given_and_is_named(run):

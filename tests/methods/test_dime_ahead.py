@@ -1,12 +1,18 @@
 """DIME with values that look further ahead than one question, and with base rates by construction."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from askwise import DimeClassifier, DimeRegressor, Session
 from askwise.core.errors import AskwiseError
+from askwise.core.prices import Prices
+from askwise.core.rows import Rows
+from askwise.core.walk import walk
 from askwise.methods.base import Method
+from askwise.methods.dime.lookahead import half_by_information
 from askwise.training.episode import Episode
 
 
@@ -94,3 +100,18 @@ def test_with_nothing_known_the_prediction_is_the_mean(diabetes):
     X, y = diabetes
     model = DimeRegressor(base_rates=True, hidden=8, epochs=2, random_state=0).fit(X, y, eval_set=(X, y))
     assert Session(model).prediction.value == pytest.approx(float(np.mean(y)), rel=1e-5)
+
+
+def test_in_the_trial_every_other_row_asks_what_tells_most_by_itself(table_policy):
+    policy, present = table_policy([1, 1], [1.0, 0.0]), torch.ones(5, 2, dtype=torch.bool)
+    rows = Rows(torch.zeros(5, 2), present, present)
+    step = next(walk(policy, rows, Prices.tensor((1.0, 1.0)), n_steps=1))
+    ahead = replace(step, choice=torch.ones(5, dtype=torch.int64))
+    assert half_by_information(ahead).choice.tolist() == [1, 0, 1, 0, 1]
+
+
+def test_nothing_is_tried_if_there_is_but_one_question(iris):
+    model = DimeClassifier(max_steps=1, hidden=8, epochs=2, random_state=0)
+    stages = set()
+    model.fit(*iris, progress=lambda progress: stages.add(progress.stage))
+    assert stages == {"predictor", "value", "joint"}

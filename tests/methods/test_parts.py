@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from askwise import DimeClassifier
-from askwise.methods.parts import Bends, parts_that_explain
+from askwise.methods.parts import PiecewiseLinearFit, parts_that_explain
 
 
 def values_and_noise(n_rows=4000, seed=0):
@@ -42,11 +42,12 @@ def test_columns_without_values_or_with_one_or_two_stay_whole(values):
 
 def test_the_fit_is_that_of_least_squares():
     values, noise = values_and_noise(300)
+    values.sort()
     answers = values[:, None] ** 2 + 0.1 * noise
     edges = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="inverted_cdf")
     basis = np.stack([np.interp(values, edges, row) for row in np.eye(5)], 1)
     left = answers - basis @ np.linalg.lstsq(basis, answers, rcond=None)[0]
-    assert Bends.of(values, answers, 4).squares == pytest.approx((left**2).sum(), rel=0.01)
+    assert PiecewiseLinearFit.of(values, answers, 4).residual_ss == pytest.approx((left**2).sum(), rel=0.01)
 
 
 def test_each_column_of_a_model_gets_the_parts_that_suit_it():

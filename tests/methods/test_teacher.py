@@ -61,14 +61,23 @@ def test_many_categories_are_softened_by_their_means():
     assert ((soft[:, 1] - truth) ** 2).mean() < 0.4 * ((y - truth) ** 2).mean()
 
 
-@pytest.mark.parametrize("case", ["one row of a label", "very many rows"])
-def test_answers_stay_where_folds_can_not_be_made_or_rows_are_many(case, monkeypatch):
+def test_answers_stay_where_folds_can_not_be_made():
     columns, _, y = table(60)
-    if case == "very many rows":
-        monkeypatch.setattr(teacher, "MOST_VALUES", 50)
-    else:
-        y = (np.arange(60) == 7).astype(int)
+    y = (np.arange(60) == 7).astype(int)
     assert teacher.soft_answers(TWO, columns, columns.values, y, seed=0) is None
+
+
+def test_answers_stay_in_tables_that_are_too_large():
+    assert not teacher.is_too_large(20_000, 100, 500)
+    assert teacher.is_too_large(20_001, 5_000, 1)
+    assert teacher.is_too_large(200_000, 10, 51)
+
+
+def test_a_fold_without_any_value_is_left_to_the_linear_model():
+    values = np.where(np.arange(800) % 267 == 0, 1.0, np.nan)[:, None]
+    y = np.arange(800) % 2
+    soft = teacher.soft_answers(TWO, Columns(values, np.array([False])), np.nan_to_num(values), y, seed=0)
+    assert soft.sum(1) == pytest.approx(1)
 
 
 def test_a_column_with_next_to_no_values_and_a_rare_label_are_no_trouble():

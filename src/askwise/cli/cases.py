@@ -14,7 +14,6 @@ from askwise.cli.progress import busy
 from askwise.cli.table_options import TableOptions, column_names
 from askwise.cli.target import TaskChoice, choose_task
 from askwise.core.errors import AskwiseError
-from askwise.data.tables.shared_prices import names_in, without_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,11 +59,15 @@ class TableDescription:
 
     def named_columns(self) -> set[str]:
         """Return the columns that are mentioned, and so are no identifiers."""
+        from askwise.data.tables.shared_prices import names_in
+
         in_groups = [column for columns in (self.groups or {}).values() for column in columns]
         return {*names_in(self.costs or {}), *in_groups, *self.free, *(self.questions or {}), *(self.categories or ())}
 
     def without(self, dropped: AbstractSet[str], columns: Sequence[str]) -> TableDescription:
         """Return the description of the table without some of its columns; a group that is left empty goes too."""
+        from askwise.data.tables.shared_prices import without_names
+
         if not dropped:
             return self
         groups, gone = {}, set(dropped)

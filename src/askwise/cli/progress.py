@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 STAGES = {
     "predictor": "learning to predict",
     "value": "learning what answers tell",
+    "look-ahead": "trying whether to look ahead",
     "joint": "learning what to ask",
     "model": "learning to imagine answers",
     "q": "learning what to ask",

@@ -16,7 +16,7 @@ FINEST = 128
 # Each part has so many rows at least.
 ROWS_PER_PART = 20
 # How likely chance may explain as much more, at most: columns are many, and each is tried a few times.
-BEYOND_CHANCE = 1e-3
+MAX_P_VALUE = 1e-3
 # Twice as many parts explain so much more of the answers' variance, at least: with many rows nothing is chance.
 WORTH_IT = 0.001
 
@@ -31,10 +31,12 @@ def parts_that_explain(values: Array, answers: Array) -> int:
     finest = min(FINEST, len(values) // ROWS_PER_PART)
     if finest < 2 or (answers == answers[0]).all():
         return 1
-    n_parts, kept = 1, Bends.of(values, answers, 1)
+    order = np.argsort(values, kind="stable")
+    values, answers = values[order], answers[order]
+    n_parts, kept = 1, PiecewiseLinearFit.of(values, answers, 1)
     finer = 2
     while finer <= finest:
-        found = Bends.of(values, answers, finer)
+        found = PiecewiseLinearFit.of(values, answers, finer)
         if found.is_better_than(kept):
             n_parts, kept = finer, found
         finer *= 2
@@ -42,54 +44,60 @@ def parts_that_explain(values: Array, answers: Array) -> int:
 
 
 @dataclass(frozen=True)
-class Bends:
+class PiecewiseLinearFit:
     """A least squares fit of answers (rows, outputs) by a line with bends.
 
-    squares: what it leaves unexplained of `total`. size: how many numbers were fitted for each output.
+    residual_ss, total_ss: sums of squares of the answers around the fit and around their means. n_knots: where it
+    bends, ends included; shape: rows and outputs.
     """
 
-    squares: float
-    total: float
-    size: int
+    residual_ss: float
+    total_ss: float
+    n_knots: int
     shape: tuple[int, ...]
 
     @property
     def explained(self) -> float:
         """The share of the answers' variance that is explained, less what chance explains."""
         n_rows = self.shape[0]
-        return 1 - (self.squares / max(n_rows - self.size, 1)) / (self.total / max(n_rows - 1, 1))
+        return 1 - (self.residual_ss / max(n_rows - self.n_knots, 1)) / (self.total_ss / max(n_rows - 1, 1))
 
     @staticmethod
-    def of(values: Array, answers: Array, n_parts: int) -> Bends:
-        """Fit answers (rows, outputs) with bends at the edges of so many parts of the values (rows,)."""
+    def of(values: Array, answers: Array, n_parts: int) -> PiecewiseLinearFit:
+        """Fit answers (rows, outputs) with bends at the edges of so many parts of the values (rows,), which rise."""
         edges = edges_at_quantiles(values, n_parts)
         if not len(edges):
-            edges = np.array([values.min(), values.max()])
+            edges = values[[0, -1]]
         left = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
         share = np.clip((values - edges[left]) / np.maximum(edges[left + 1] - edges[left], 1e-300), 0, 1)
-        # A value is a mean of the two edges beside it, so that the normal equations have two diagonals.
-        size = len(edges)
+        starts = np.searchsorted(left, np.arange(len(edges) - 1))
 
         def summed(of_left: Array, of_right: Array) -> Array:
-            found: Array = np.bincount(left, of_left, size) + np.bincount(left + 1, of_right, size)
+            """Sums (edges, ...) of what the rows give the edge on their left and the one on their right."""
+            found = np.zeros((len(edges), *of_left.shape[1:]))
+            found[:-1] = np.add.reduceat(of_left, starts, axis=0)
+            found[1:] += np.add.reduceat(of_right, starts, axis=0)
             return found
 
+        # A value is a mean of the two edges beside it, so that the normal equations have two diagonals.
         diagonal = summed((1 - share) ** 2, share**2)
-        beside = np.bincount(left, share * (1 - share), size)
-        sums = np.stack([summed((1 - share) * y, share * y) for y in answers.T], 1)
+        beside = np.append(np.add.reduceat(share * (1 - share), starts), 0.0)
+        weighted = share[:, None] * answers
+        sums = summed(answers - weighted, weighted)
         diagonal += 1e-9 * (diagonal.max() + 1e-9)
         height = solveh_banded(np.stack([diagonal, beside]), sums, lower=True)
-        squares = float((answers**2).sum() - (sums * height).sum())
-        return Bends(squares, float(((answers - answers.mean(0)) ** 2).sum()), size, answers.shape)
+        residual_ss = float((answers**2).sum() - (sums * height).sum())
+        total_ss = float(((answers - answers.mean(0)) ** 2).sum())
+        return PiecewiseLinearFit(residual_ss, total_ss, len(edges), answers.shape)
 
-    def is_better_than(self, other: Bends) -> bool:
+    def is_better_than(self, other: PiecewiseLinearFit) -> bool:
         """Whether it explains more than the other, with fewer bends, and more than chance would."""
         n_rows, n_outputs = self.shape
-        more, left = self.size - other.size, n_rows - self.size
-        if more < 1 or left < 1 or self.squares <= 0:
+        more, left = self.n_knots - other.n_knots, n_rows - self.n_knots
+        if more < 1 or left < 1 or self.residual_ss <= 0:
             return False
-        if self.explained < other.explained + WORTH_IT * math.log2(self.size / other.size):
+        if self.explained < other.explained + WORTH_IT * math.log2(self.n_knots / other.n_knots):
             return False
         n_outputs = max(n_outputs - 1, 1)
-        ratio = ((other.squares - self.squares) / more) / (self.squares / left)
-        return bool(stats.f.sf(ratio, more * n_outputs, left * n_outputs) < BEYOND_CHANCE)
+        ratio = ((other.residual_ss - self.residual_ss) / more) / (self.residual_ss / left)
+        return bool(stats.f.sf(ratio, more * n_outputs, left * n_outputs) < MAX_P_VALUE)

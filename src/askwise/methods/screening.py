@@ -16,7 +16,7 @@ BINS = 8
 # With so many rows for each column, columns are learnt from at full speed: those that may tell nothing, and those that
 # tell little. With fewer, the first are soon all but left out: each adds to what is learnt from chance.
 ROWS_PER_CHANCE, ROWS_PER_COLUMN = 10, 20
-OF_CHANCE, OF_COLUMN = 5.0, 0.5
+CHANCE_EXPONENT, COLUMN_EXPONENT = 5.0, 0.5
 # With so many rows, a category is learnt from at full speed.
 ROWS_PER_CATEGORY = 50
 
@@ -67,8 +67,8 @@ class Screening:
         """
         per_column = self.n_rows / len(self.share)
         relative = (self.share / max(self.share.max(), np.finfo(float).tiny)) ** 0.5
-        telling = np.maximum(relative, min(1.0, per_column / ROWS_PER_COLUMN) ** OF_COLUMN)
-        return np.where(self.share > 0, telling, min(1.0, per_column / ROWS_PER_CHANCE) ** OF_CHANCE)
+        telling = np.maximum(relative, min(1.0, per_column / ROWS_PER_COLUMN) ** COLUMN_EXPONENT)
+        return np.where(self.share > 0, telling, min(1.0, per_column / ROWS_PER_CHANCE) ** CHANCE_EXPONENT)
 
     def share_of_groups(self, space: FeatureSpace) -> Array:
         """The largest share of a column of each group, (groups,)."""

@@ -36,9 +36,9 @@ MOST_BOOSTED_CATEGORIES = 50
 
 # Boosting goes on to the next of these shares of its rounds while that predicts better; with enough rows its trees are
 # larger. The more trees there can be, the slower it learns.
-STOPS = (0.125, 0.25, 0.5, 1.0)
+SHARES_OF_ROUNDS = (0.125, 0.25, 0.5, 1.0)
 ROWS_FOR_LARGE_TREES = 5_000
-LEARNING_RATES = {200: 0.05, 100: 0.1, 0: 0.2}
+MANY_ROUNDS, SOME_ROUNDS = 200, 100
 
 # Of two models of classes: the part of the first one, and how sure both are together.
 PARTS, SCALES = np.linspace(0, 1, 11), np.linspace(0.4, 1.6, 7)
@@ -52,14 +52,18 @@ def soft_answers(task: Task, columns: Columns, inputs: Array, answers: Array, se
     count the more, the more is left unexplained, and the fewer rows there are. inputs: rows as networks see them, and
     answers (rows,) as the task encodes them.
     """
-    n_values = len(answers) * min(columns.values.shape[1], MOST_COLUMNS)
-    if n_values > MOST_VALUES or inputs.size > MOST_INPUTS or not _can_fold(task, answers):
+    if not _can_fold(task, answers):
         return None
     shares = one_hot(task, answers)
     teacher = ClassTeacher(task.n_outputs) if isinstance(task, Classification) else NumberTeacher()
     predicted, unexplained = _Folds(teacher, columns, inputs, answers, shares, seed).predict()
     weight = MOST_WEIGHT * min(1.0, unexplained / NOISY) * min(1.0, FULL_WEIGHT_ROWS / len(answers)) ** 0.5
     return (1 - weight) * shares + weight * predicted
+
+
+def is_too_large(n_rows: int, n_columns: int, n_inputs: int) -> bool:
+    """Whether boosting or a linear model would take too long on a table of this size."""
+    return n_rows * min(n_columns, MOST_COLUMNS) > MOST_VALUES or n_rows * n_inputs > MOST_INPUTS
 
 
 def one_hot(task: Task, answers: Array) -> Array:
@@ -165,8 +169,13 @@ class _Folds:
             # A linear model that has not converged is a guess all the same.
             warnings.simplefilter("ignore")
             linear = self._linear()
-            boosts = len(self.answers) >= FEWEST_BOOSTED and self.shares.shape[1] <= MOST_BOOSTED_LABELS
-            return self.teacher.blend(self._boosted() if boosts else linear, linear, self.answers)
+            return self.teacher.blend(self._boosted() if self._can_boost() else linear, linear, self.answers)
+
+    def _can_boost(self) -> bool:
+        """Whether rows are many and labels few enough, and every fold has a value to learn from."""
+        if len(self.answers) < FEWEST_BOOSTED or self.shares.shape[1] > MOST_BOOSTED_LABELS:
+            return False
+        return all(not np.isnan(self.columns.values[train]).all() for train, _ in self.splits)
 
     def _linear(self) -> Array:
         found = np.zeros(self.shares.shape)
@@ -180,10 +189,10 @@ class _Folds:
         tables = [self._table(train, rest) for train, rest in self.splits]
         models = [self._boosting(categories) for _, _, categories in tables]
         best, least = np.zeros(self.shares.shape), math.inf
-        for stop in STOPS:
+        for share in SHARES_OF_ROUNDS:
             found = np.zeros(self.shares.shape)
             for model, (train, rest), (learnt, asked, _) in zip(models, self.splits, tables, strict=True):
-                model.set_params(max_iter=round(stop * self.teacher.rounds)).fit(learnt, self.answers[train])
+                model.set_params(max_iter=round(share * self.teacher.rounds)).fit(learnt, self.answers[train])
                 found[rest] = self.teacher.predict(model, asked)
             loss = self.teacher.loss(found, self.answers)
             if loss >= least:
@@ -199,7 +208,7 @@ class _Folds:
     def _boosting(self, categories: Array) -> Any:
         rounds = self.teacher.rounds
         return self.teacher.boosting(
-            learning_rate=next(rate for fewest, rate in LEARNING_RATES.items() if rounds >= fewest),
+            learning_rate=0.05 if rounds >= MANY_ROUNDS else 0.1 if rounds >= SOME_ROUNDS else 0.2,
             max_leaf_nodes=15 if len(self.answers) < ROWS_FOR_LARGE_TREES else 31,
             l2_regularization=1.0,
             categorical_features=categories,

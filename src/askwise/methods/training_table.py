@@ -15,10 +15,12 @@ from askwise.core.tasks import Task
 from askwise.data.tables.column import edges_at_quantiles
 from askwise.methods.parts import parts_that_explain
 from askwise.methods.screening import Screening, columns_of, gain_of_inputs
-from askwise.methods.teacher import as_target, one_hot, soft_answers
+from askwise.methods.teacher import as_target, is_too_large, one_hot, soft_answers
 
 # More rows would not change what a column tells by itself, or how finely it is cut.
 MOST_SCREENED, MOST_CUT = 10_000, 40_000
+# With many labels, so many rows times labels.
+MOST_SHARES_CUT = 400_000
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class TrainingTable:
         """The edges of so many parts of each number; None: of as many as explain the answers better."""
         x, present, answers = self._parts
         values = columns_of(self.space, x, present).values
-        some = evenly(len(values), MOST_CUT).numpy()
+        most = min(MOST_CUT, max(MOST_SCREENED, MOST_SHARES_CUT // self.task.n_outputs))
+        some = evenly(len(values), most).numpy()
         targets = one_hot(self.task, answers[some])
         found = [np.empty(0)] * len(is_number)
         for c in np.flatnonzero(is_number):
@@ -63,6 +66,8 @@ class TrainingTable:
 
     def with_soft_answers(self, seed: int) -> Rows:
         """The rows with less noisy answers to learn from, if there are any."""
+        if is_too_large(len(self.rows), self.space.n_columns, self.space.n_entries):
+            return self.rows
         x, present, answers = self._parts
         # That a value is there tells something only if it is not always.
         inputs = np.concatenate([x, present[:, ~present.all(0)]], axis=1)

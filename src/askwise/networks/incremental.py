@@ -57,7 +57,7 @@ class GroupInputs(nn.Module):
     """How a first layer is updated: group by group, by sums of what each group adds, or (`pays` is False) not at all.
 
     all_groups: the inputs of every group, if they are about as many for each. of_like_size: the same groups in the
-    order of `groups`, those with about as many inputs together. place (groups,): where each group is in that order.
+    order `order`, those with about as many inputs together. place (groups,): where each group is in that order.
     """
 
     order: Tensor
@@ -134,7 +134,7 @@ class FirstLayerTracker(Tracker):
 class Contributions:
     """What each group of each row adds to the outputs of the first layers, of_group (rows, groups, width).
 
-    Groups are in the order of `group_inputs`. base (rows, width): their outputs if no group is known.
+    Groups are in the `order` of the `GroupInputs`. base (rows, width): their outputs if no group is known.
 
     The first layers are linear in what is known: their outputs in any state are the base and a sum of contributions.
     So the inputs of a row, of which parts make many, are multiplied once for all its states.

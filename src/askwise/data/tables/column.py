@@ -37,7 +37,7 @@ class Column:
 
     Numbers and booleans are centred and scaled, and cut at ten standard deviations; a category is one-hot.
     `low` and `high` are the range seen in training. stays_within: numbers are cut at that range too, since beyond it
-    nothing was learnt; models of before did not. limits: what the questions say about answers.
+    nothing was learnt; files of earlier versions do not have it. limits: what the questions say about answers.
     """
 
     name: str

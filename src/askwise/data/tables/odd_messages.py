@@ -14,6 +14,8 @@ from askwise.data.tables.cells import row_name
 from askwise.data.tables.limits import measured_text, number_text
 from askwise.data.tables.odd_values import NEVER_SEEN, OUTSIDE, REFUSED, OddColumn, OddValues
 
+# A batch warns of values outside the range seen by more than this part of it.
+FAR = 0.1
 MOST_COLUMNS_NAMED, MOST_ROWS_NAMED, MOST_CATEGORIES_NAMED = 5, 3, 5
 WHAT_TO_DO = "correct them, or leave the cells empty where the value is not known"
 
@@ -25,8 +27,8 @@ def raise_refused(odd: OddValues, index: pd.Index[Any]) -> None:
 
 
 def warn_of_unseen(odd: OddValues, index: pd.Index[Any]) -> None:
-    """Warn once of all numbers outside what was seen in training, and once of all categories never seen there."""
-    outside, never = odd.of_kind(OUTSIDE), odd.of_kind(NEVER_SEEN)
+    """Warn once of all numbers far outside what was seen in training, and once of all categories never seen there."""
+    outside, never = [found for found in odd.of_kind(OUTSIDE) if _is_far(found)], odd.of_kind(NEVER_SEEN)
     if outside:
         where = "outside what was seen in training"
         text = _message(outside, f"is {where}", f"are {where}", lambda found: _range_text(found, index))
@@ -52,6 +54,17 @@ def _message(found: Sequence[OddColumn], one: str, many: str, text: Callable[[Od
     return f"{f'1 value {one}' if n == 1 else f'{n} values {many}'}: {columns}{more if rest else ''}"
 
 
+def _is_far(found: OddColumn) -> bool:
+    """Whether a value lies outside the range seen by more than a part of it; fresh rows often lie a little outside."""
+    column = found.column
+    return bool(_distance(found).max() > FAR * (column.high - column.low))
+
+
+def _distance(found: OddColumn) -> Any:
+    """How far each value lies outside the range seen."""
+    return np.maximum(found.column.low - found.values, found.values - found.column.high)
+
+
 def _n_values(found: Sequence[OddColumn]) -> int:
     return sum(len(one.rows) for one in found)
 
@@ -67,7 +80,7 @@ def _refused_text(found: OddColumn, index: pd.Index[Any]) -> str:
 def _range_text(found: OddColumn, index: pd.Index[Any]) -> str:
     """The range seen, and the farthest value."""
     column, values = found.column, found.values
-    farthest = int(np.maximum(column.low - values, values - column.high).argmax())
+    farthest = int(_distance(found).argmax())
     row, value = row_name(index[found.rows[farthest]]), measured_text(values[farthest])
     return f"{len(values)} in {column.name!r} (seen {column.seen}; {row} has {value})"
 

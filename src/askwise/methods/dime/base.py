@@ -97,7 +97,8 @@ class Dime(NeuralMethod):
         task: Task,
         plan: Plan,
         kind: type[JointObjective] = JointObjective,
+        learn_from: int | None = None,
     ) -> JointObjective:
-        """Algorithm 1, for a stage of this plan."""
+        """Algorithm 1, for a stage of this plan; learn_from: steps of an episode to learn from, if not the setting."""
         prices, steps = self.prices(policy, training), self.steps(policy.space)
-        return kind(policy, task, prices, steps, self.epsilon, plan.batch_size, self.learn_from)
+        return kind(policy, task, prices, steps, self.epsilon, plan.batch_size, learn_from or self.learn_from)

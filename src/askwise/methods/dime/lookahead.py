@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,16 +21,16 @@ DISCOUNT = 0.7
 # How long both rankings are learnt beside joint training, and from which share of the steps.
 TRIAL, TRIAL_STEPS = 0.15, 0.25
 # The loss along the path must be lower by so many standard errors.
-BEYOND_CHANCE = 2.0
+STANDARD_ERRORS = 2.0
 # With fewer rows to validate on, nothing but chance would show.
 FEWEST_ROWS = 60
 
 
-def by_one_question_in_turns(step: Step) -> Step:
+def half_by_information(step: Step) -> Step:
     """The same step with every other row asking what tells most by itself, per price."""
     _, choice = largest(step.values)
-    in_turns = torch.arange(len(choice), device=choice.device) % 2 == 1
-    return replace(step, choice=torch.where(in_turns, choice, step.choice))
+    every_other = torch.arange(len(choice), device=choice.device) % 2 == 1
+    return replace(step, choice=torch.where(every_other, choice, step.choice))
 
 
 class TrialObjective(JointObjective):
@@ -40,7 +39,8 @@ class TrialObjective(JointObjective):
     What lies ahead is learnt from one step to the next: a walk that does not look ahead says nothing of one that does.
     """
 
-    walk_options: Mapping[str, Any] = {"change": by_one_question_in_turns}
+    def walked(self, rows: Rows, **options: Any) -> Episode:
+        return super().walked(rows, change=half_by_information, **options)
 
     def returns_ahead(self, rows: Rows, episode: Episode, gains: Tensor, first: Tensor) -> Tensor:
         del gains
@@ -55,4 +55,4 @@ def looking_ahead_pays(policy: DimePolicy, objective: JointObjective, rows: Rows
         with policy.looking_at_one_question():
             one_step, _ = objective.path_losses(rows)
     gain = (one_step - ahead) / weights.mean()
-    return bool(gain.mean() > BEYOND_CHANCE * gain.std() / len(gain) ** 0.5)
+    return bool(gain.mean() > STANDARD_ERRORS * gain.std() / len(gain) ** 0.5)

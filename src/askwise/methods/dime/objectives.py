@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -72,7 +69,6 @@ class JointObjective(EpisodeObjective[Episode]):
     """
 
     policy: DimePolicy
-    walk_options: Mapping[str, Any] = {}
 
     def __init__(
         self,
@@ -94,7 +90,7 @@ class JointObjective(EpisodeObjective[Episode]):
         To walk an episode is cheap beside learning from it: if only some of its steps are learnt from, the gradient is
         that of all steps on average.
         """
-        walked = self.walked(rows, epsilon=self.epsilon * (1 - progress), **self.walk_options)
+        walked = self.walked(rows, epsilon=self.epsilon * (1 - progress))
         if self.learn_from < self.n_steps:
             walked = walked.window(self.learn_from)
         return Episode.cat([walked, Episode.random_step(rows.available)])

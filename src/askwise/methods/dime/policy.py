@@ -64,7 +64,7 @@ class DimePolicy(PairPolicy):
         with without_gradients(), evaluating(self):
             return self._belief(*self.networks.onward(first.detach(), scores=False)).outputs
 
-    def look_no_further(self) -> None:
+    def drop_lookahead(self) -> None:
         """Rank groups by one question after all, and drop the estimates of what lies ahead."""
         self.lookahead, self.discount = None, 0.0
         self.networks.keep_scores(self.space.n_groups)

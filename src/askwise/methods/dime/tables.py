@@ -110,11 +110,11 @@ class TableDime(TableMethod, Dime):
         if self.lookahead != "auto" or not policy.discount:
             return
         trial = replace(plan, epochs=math.ceil(TRIAL * plan.epochs), keep_best=False, patience=None)
-        objective = self.joint(policy, training, task, trial, TrialObjective)
-        objective.learn_from = math.ceil(TRIAL_STEPS * objective.learn_from)
+        some_steps = math.ceil(TRIAL_STEPS * (self.learn_from or self.steps(policy.space)))
+        objective = self.joint(policy, training, task, trial, TrialObjective, some_steps)
         training.stage("look-ahead", objective, self.walked(trial, training))
         if not training.settle("look-ahead", lambda: looking_ahead_pays(policy, objective, training.val)):
-            policy.look_no_further()
+            policy.drop_lookahead()
 
     def settled(self, model: Model) -> dict[str, Any]:
         assert isinstance(model.policy, DimePolicy)
@@ -145,9 +145,11 @@ class TableDime(TableMethod, Dime):
                 policy.networks.score_head.bias[: len(share)] = FIRST_SCORES[self.scaling](share)
 
     def before_training(self, policy: Policy, training: Training) -> None:
-        if self.lookahead == "auto" and self._looks_ahead and len(training.val) < FEWEST_ROWS:
+        if self.lookahead == "auto" and self._looks_ahead:
             assert isinstance(policy, DimePolicy)
-            policy.look_no_further()
+            # With one question at most there is nothing ahead.
+            if len(training.val) < FEWEST_ROWS or self.steps(policy.space) < 2:
+                policy.drop_lookahead()
         if self.predictor is None:
             super().before_training(policy, training)
         else:
