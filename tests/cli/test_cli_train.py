@@ -45,6 +45,16 @@ def test_train_ends_with_a_table_and_commands_that_can_be_copied(run, fast):
     assert again.exit_code == 0
 
 
+def test_what_files_say_of_a_dropped_column_is_not_missed(run, fast):
+    prices = pd.DataFrame({"name": ["pressure", "scan"], "cost": [2.5, 40]})
+    prices.to_csv("prices.csv", index=False)
+    said = run("train", "cases.csv", "--target", "diagnosis", "--drop", "patient,scan", "--costs", "prices.csv", *fast)
+    assert said.exit_code == 0, said.stderr
+    space = load("cases.askwise").model_.schema.space
+    assert dict(zip(space.names, space.costs, strict=True))["pressure"] == 2.5
+    assert "scan" not in space.names
+
+
 @pytest.mark.parametrize("name", ["my.cases.csv", "my.cases.csv.gz", "my.cases.parquet"])
 def test_the_model_is_named_after_the_table_without_its_endings(run, folder, fast, name):
     table = pd.read_csv("cases.csv").drop(columns="patient")

@@ -125,7 +125,10 @@ def prepare(out: Out, frame: pd.DataFrame, description: TableDescription) -> Cas
     """Split the target off a table, and drop columns that are not asked: identifiers, and those that tell nothing."""
     X, y = tables.split_target(frame, description.target, out)
     split_by, X = tables.split_groups(X, description.split_by, description.split_by_label)
+    columns = X.columns
     X = tables.drop_columns(X, description.drop, description.drop_label)
+    # One file of prices serves while columns are tried and dropped.
+    description = description.without(set(description.drop), columns)
     X = tables.drop_identifiers(X, description.named_columns(), out)
     useful = tables.drop_useless(X, description.named_columns(), out)
     description = description.without(set(X.columns) - set(useful.columns), X.columns)
