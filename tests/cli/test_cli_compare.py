@@ -106,6 +106,16 @@ def test_a_table_takes_the_options_of_train_and_leaves_identifiers_out(run, clin
     ]  # fmt: skip
 
 
+def test_gaps_that_tell_the_answer_are_told_before_methods_win_by_them(run, clinic, tmp_path):
+    frame = pd.read_csv(clinic / "cases.csv")
+    lab = frame["pressure"].where(frame["diagnosis"] == frame["diagnosis"].iloc[0])
+    frame.assign(lab=lab).drop(columns="patient").to_csv(tmp_path / "labs.csv", index=False)
+    options = ["--methods", "random-order", "--seeds", "1", *QUICK, "-o", tmp_path / "out"]
+    said = run("compare", tmp_path / "labs.csv", "-t", "diagnosis", *options)
+    assert said.exit_code == 0
+    assert "Warning, 'lab': Recorded in" in said.stderr
+
+
 @pytest.mark.parametrize("as_suite", [False, True])
 def test_rows_of_one_person_stay_together_and_the_person_is_not_asked(run, clinic, tmp_path, monkeypatch, as_suite):
     table = pd.read_csv(clinic / "cases.csv").assign(patient=lambda t: [f"p{i // 4}" for i in range(len(t))])

@@ -89,11 +89,6 @@ class TableDescription:
         )  # fmt: skip
 
 
-def read_table_cases(out: Out, path: Path, options: TableOptions) -> Cases:
-    """Read a table and the files that describe its columns."""
-    return table_cases(out, path, *read_described_table(out, path, options))
-
-
 def read_described_table(out: Out, path: Path, options: TableOptions) -> tuple[pd.DataFrame, TableDescription]:
     """Read a table as it is, and what options and their files say about its columns."""
     if options.target is None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from askwise.cli import images as image_files
 from askwise.cli import tables
-from askwise.cli.cases import Cases, TableDescription, check_groups, prepare, read_table_cases
+from askwise.cli.cases import Cases, TableDescription, check_groups, prepare
 from askwise.cli.common import Out
+from askwise.cli.findings import read_checked_table
 from askwise.cli.image_options import ImageOptions
 from askwise.cli.table_options import TableOptions
 from askwise.cli.target import TaskChoice
@@ -43,7 +44,8 @@ def read_datasets(
         elif kind == "images":
             datasets.append(_read_images(out, Path(text), table, images))
         else:
-            datasets.append(_table_data(tables.stem(Path(text)), read_table_cases(out, Path(text), table)))
+            cases, _ = read_checked_table(out, Path(text), table)
+            datasets.append(_table_data(tables.stem(Path(text)), cases))
     return datasets
 
 

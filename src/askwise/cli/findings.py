@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from askwise.cli import show, tables
+from askwise.cli.cases import read_described_table, table_cases
 from askwise.cli.common import Out
+from askwise.cli.table_options import TableOptions
 from askwise.core.errors import listed
 
 if TYPE_CHECKING:
@@ -54,14 +57,26 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     return view
 
 
-def note_worst(out: Out, findings: Sequence[Finding], command: str) -> None:
-    """Print the worst findings, without those that are taken care of, and the command that shows all.
+def read_checked_table(
+    out: Out, path: Path, options: TableOptions, with_gaps: bool = True
+) -> tuple[Cases, list[Finding]]:
+    """Read a table, and print the worst of what is wrong with it before an hour of training.
 
-    What gaps tell is left to the warning of `fit`, which looks at the very rows that are learnt from.
+    with_gaps: print what gaps tell, too; `fit` warns of it by itself, by the very rows that are learnt from.
     """
     from askwise.data.tables.checks.informative_gaps import KIND as INFORMATIVE_GAPS
 
-    told = [f for f in findings if _severity(f) != "note" and f.kind != INFORMATIVE_GAPS]
+    frame, description = read_described_table(out, path, options)
+    cases = table_cases(out, path, frame, description)
+    findings = table_findings(frame, description, cases)
+    told = [finding for finding in findings if with_gaps or finding.kind != INFORMATIVE_GAPS]
+    note_worst(out, told, show.command_line("askwise", "check", path, *options.arguments()))
+    return cases, findings
+
+
+def note_worst(out: Out, findings: Sequence[Finding], command: str) -> None:
+    """Print the worst findings, without those that are taken care of, and the command that shows all."""
+    told = [finding for finding in findings if _severity(finding) != "note"]
     for finding in told[:MOST_LINES]:
         out.note(f"{_severity(finding).capitalize()}, {_where(finding)}: {finding.found} {finding.advice}")
     n_more = len(told) - MOST_LINES

@@ -9,9 +9,9 @@ import typer
 
 from askwise.cli import images as image_files
 from askwise.cli import show, tables
-from askwise.cli.cases import Cases, read_described_table, table_cases
+from askwise.cli.cases import Cases
 from askwise.cli.common import Out, check_file_can_be_written, check_folder_can_be_written, command
-from askwise.cli.findings import note_worst, table_findings
+from askwise.cli.findings import read_checked_table
 from askwise.cli.fitting import fit
 from askwise.cli.image_options import TrainImageOptions
 from askwise.cli.options import PrintOptions, TrainingOptions, output_option
@@ -67,7 +67,7 @@ def train(
             labelled = _read_images(out, cases, table, images, training)
         else:
             images.refuse(cases)
-            labelled, findings = _read_and_check(out, cases, table)
+            labelled, findings = read_checked_table(out, cases, table, with_gaps=False)
         estimator = fit(out, labelled, training)
         estimator.save(path)
         _report(out, estimator, path, labelled, findings)
@@ -94,15 +94,6 @@ def _read_images(
         # Every method for images predicts classes; some predict numbers too.
         method_for(training.method.name, "classification", IMAGE)
     return image_files.read_image_cases(out, path, table, images)
-
-
-def _read_and_check(out: Out, path: Path, table: TrainTableOptions) -> tuple[Cases, list[Finding]]:
-    """Read a table, and print the worst of what is wrong with it before an hour of training."""
-    frame, description = read_described_table(out, path, table)
-    cases = table_cases(out, path, frame, description)
-    findings = table_findings(frame, description, cases)
-    note_worst(out, findings, show.command_line("askwise", "check", path, *table.arguments()))
-    return cases, findings
 
 
 def _warn_if_nothing_learnt(out: Out, estimator: Any) -> None:
