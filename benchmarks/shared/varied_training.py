@@ -116,8 +116,8 @@ class VariedJoint(JointObjective):
         super().__init__(*walks, usual.rows_per_update, usual.learn_from)
         self.variant = variant
 
-    def gains(self, losses: Tensor, episode: Episode) -> Tensor:
-        fall = super().gains(losses, episode)
+    def gains(self, outputs: Tensor, y: Tensor, episode: Episode) -> Tensor:
+        fall = super().gains(outputs, y, episode)
         return targets(self.variant.targets, self.task, fall, self.policy.targets_from, episode)
 
     def validate(self, rows: Rows) -> Tensor:

@@ -165,23 +165,27 @@ def _wording_text(schema: Schema, name: str) -> Text:
 
 
 def _print_gaps(out: Out, card: dict[str, Any]) -> None:
-    from askwise.data.tables.gaps import flagged_gaps, gaps_of_card
+    from askwise.data.tables.gaps import flagged_gaps, gaps_of_card, missing_of_card
+    from askwise.data.tables.gaps_wording import effective_rows_text
 
     flagged = flagged_gaps(gaps_of_card(card))
     if flagged:
-        out.print(_gaps_table(flagged))
+        out.print(_gaps_table(flagged, missing_of_card(card)))
+    effective = card.get("corrected", {}).get("effective_rows")
+    if effective is not None:
+        out.print(effective_rows_text(effective, card["rows_trained"]))
 
 
-def _gaps_table(gaps: list[GroupGaps]) -> Any:
+def _gaps_table(gaps: list[GroupGaps], missing: str) -> Any:
     """Return a line for each question that tells the answer by being recorded or not."""
-    from askwise.data.tables.gaps_wording import IN_USE, SEE, answer_texts
+    from askwise.data.tables.gaps_wording import MADE_OF_IT, SEE, answer_texts
 
     heads = ["question", "recorded most, where the answer is", "recorded least", "in all rows", "tells (nats)"]
     table = show.grid(*heads, texts=heads[:3])
     for group in gaps:
         cells = [group.group, *answer_texts(group), f"{group.present:.0%}", f"{group.information:.3f}"]
         table.add_row(*map(Text, cells))
-    return show.titled(f"That these were recorded tells the answer. {IN_USE}; {SEE}", table)
+    return show.titled(f"That these were recorded tells the answer. {MADE_OF_IT[missing]}; {SEE}", table)
 
 
 def _training(facts: dict[str, Any], unit: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,6 +30,8 @@ class FeatureSpace:
     column_of_entry: tuple[int, ...]
     # Of each entry, the rising edges between which its parts lie; none for an entry without parts.
     edges: tuple[tuple[float, ...], ...] = field(default=(), kw_only=True)
+    # Columns that only say whether another one of their group is there: an answer even if nothing can be had.
+    presence_columns: tuple[int, ...] = field(default=(), kw_only=True)
 
     @property
     def n_groups(self) -> int:
@@ -104,11 +107,19 @@ class FeatureSpace:
         return self.column_of_entry == tuple(range(self.n_columns))
 
     def available(self, present: Tensor) -> Tensor:
-        """Which groups can be had, (rows, groups): those with at least one present column, from (rows, columns)."""
-        if self.columns_are_groups:
-            return present
-        available = present.new_zeros(len(present), self.n_groups)
-        for column, group in enumerate(self.group_of_column):
-            if group >= 0:
-                available[:, group] |= present[:, column]
-        return available
+        """Which groups can be asked, (rows, groups): those with at least one present column, from (rows, columns)."""
+        return present if self.columns_are_groups else self._any_of(present, range(self.n_columns))
+
+    def recorded(self, present: Tensor) -> Tensor:
+        """Which groups tell more than that they can't be had, (rows, groups), from present columns (rows, columns)."""
+        if not self.presence_columns:
+            return self.available(present)
+        return self._any_of(present, [c for c in range(self.n_columns) if c not in self.presence_columns])
+
+    def _any_of(self, present: Tensor, columns: Iterable[int]) -> Tensor:
+        """The groups with at least one present column among these."""
+        found = present.new_zeros(len(present), self.n_groups)
+        for column in columns:
+            if (group := self.group_of_column[column]) >= 0:
+                found[:, group] |= present[:, column]
+        return found

@@ -55,8 +55,9 @@ class Step:
 
     known, open (batch, groups): answered; askable, that is neither known nor unavailable. spent (batch,).
     values (batch, groups): score per cost, -inf where it can't be asked or paid. best, choice (batch,): the largest
-    value and its group; `can_ask` is False where nothing can be chosen. A batch holds tensors. A session's step holds
-    numpy arrays of one row, or tensors if its rule is a user's own.
+    value and its group; `can_ask` is False where nothing can be chosen. recorded (batch, groups): which answers are
+    there, None: those of all open groups; what is asked in vain costs nothing. A batch holds tensors. A session's step
+    holds numpy arrays of one row, or tensors if its rule is a user's own.
     """
 
     belief: Belief
@@ -68,6 +69,7 @@ class Step:
     best: Any
     choice: Any
     ranks: Any = None
+    recorded: Any = None
 
     @property
     def costs(self) -> Any:
@@ -111,7 +113,10 @@ class Step:
 
     @property
     def spent_next(self) -> Any:
-        return self.spent + self.prices.of_choice(self.known, self.choice) * self.can_ask
+        paid = self.can_ask
+        if self.recorded is not None:
+            paid = paid & self.recorded.gather(1, self.choice[:, None])[:, 0]
+        return self.spent + self.prices.of_choice(self.known, self.choice) * paid
 
 
 class StoppingRule(Protocol):

@@ -88,6 +88,7 @@ class Walk:
         self.known = torch.zeros_like(rows.available)
         self.spent = prices.nothing_spent(len(rows))
         self.tracker = policy.track(rows)
+        self.recorded = policy.space.recorded(rows.present) if policy.space.presence_columns else None
 
     def step(self) -> Step:
         """The step at which the rows stand now."""
@@ -97,6 +98,7 @@ class Walk:
         if not scores:
             belief = Belief(belief.outputs, belief.outputs.new_zeros(()).expand(self.known.shape))
         step = choose(belief, self.known, open_, candidates, self.spent, self.prices, self.policy.ranking)
+        step = step if self.recorded is None else replace(step, recorded=self.recorded)
         return step if self.exact is None else self._recompute_near_ties(self.exact, step)
 
     def _anything_allowed(self, candidates: Tensor) -> bool:
@@ -132,3 +134,4 @@ class Walk:
         """Go on with these rows only."""
         self.tracker.keep(index)
         self.rows, self.known, self.spent = self.rows.take(index), self.known[index], self.spent[index]
+        self.recorded = None if self.recorded is None else self.recorded[index]

@@ -11,7 +11,7 @@ from torch import Tensor
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.prices import Prices
-from askwise.core.rows import Rows, repeat_rows
+from askwise.core.rows import Rows
 from askwise.core.step import Step
 from askwise.core.tasks import Task
 from askwise.core.tensors import at_least_float32
@@ -105,9 +105,11 @@ class SoftSelection(EpisodeObjective[Selections]):
         sets = torch.cat([selected, torch.zeros_like(random)[None], random[None]])
         mask = self.policy.mask(sets, rows.present).flatten(0, 1)
         outputs = self.policy(rows.x.repeat(len(sets), 1), mask, scores=False).outputs
-        losses = self.task.training_loss(outputs, repeat_rows(rows.target, len(sets))) / self.task.unit
+        # What is selected softly is known in part; how much a state counts is no reason to select.
+        states = sets.detach()
+        losses = self.task.training_loss(outputs, self.weights.targets(rows, states)) / self.task.unit
         counts = torch.cat([can_ask, torch.ones_like(can_ask[:1]).expand(2, -1)])
-        return weighted_mean(losses.view_as(counts), counts * self.weights(rows, sets, weight))
+        return weighted_mean(losses.view_as(counts), counts * self.weights(rows, states, weight))
 
     def _selected(self, rows: Rows, known: Tensor, asked: Tensor) -> Tensor:
         """How far each group is selected next, (states, batch, groups): 0 where it is not open, else 1 in all."""

@@ -42,6 +42,7 @@ from askwise.training.devices import pick_device
 from askwise.training.draws import seeded_rng
 from askwise.training.loop import Progress, Training
 from askwise.training.modes import threads
+from askwise.training.weights import StateWeights
 
 __all__ = ["ClassifierMethod", "Method", "RegressorMethod", "with_settings"]
 
@@ -74,6 +75,11 @@ class Method(TrainedEstimator):
         del task, train
         return schema
 
+    def with_evidence(self, schema: Schema, gaps: Array) -> Schema:
+        """The schema in which gaps are evidence, if they are; gaps (columns,): which columns some rows lack."""
+        del gaps
+        return schema
+
     def make_task(self, y: Array) -> Task:
         """What is predicted, read from the target."""
         del y
@@ -89,6 +95,16 @@ class Method(TrainedEstimator):
     def build(self, space: FeatureSpace, task: Task) -> Policy:
         """A fresh policy for these groups and this task."""
         raise NotImplementedError
+
+    def state_weights(self, data: Prepared) -> StateWeights:
+        """How much a state counts in a loss."""
+        del data
+        return StateWeights()
+
+    def facts_of_gaps(self, data: Prepared, training: Training) -> dict[str, Any]:
+        """What a model's card tells of gaps, beside what they told."""
+        del data, training
+        return {}
 
     def train(self, policy: Policy, training: Training, task: Task) -> None:
         """Train the policy, stage by stage."""
@@ -127,11 +143,13 @@ class Method(TrainedEstimator):
         started = time.perf_counter()
         self.check_settings()
         data = prepare(self, X, y, eval_set, split_by)
-        told_by_gaps = warning_text(data.gaps)
+        told_by_gaps = warning_text(data.gaps, getattr(self, "missing", "ignore"))
         if told_by_gaps:
             warnings.warn(told_by_gaps, AskwiseWarning, stacklevel=2)
         model, training = self.train_model(data, progress)
-        model.card = make_card(model, data, training, time.perf_counter() - started)
+        model.card = make_card(model, data, training, time.perf_counter() - started) | self.facts_of_gaps(
+            data, training
+        )
         self.set_model(model)
         return self
 
@@ -145,8 +163,10 @@ class Method(TrainedEstimator):
                 check_rule(self.stop, data.task, policy)
             checkpoint = self._checkpoint(policy, data)
             policy.to(device)
-            train, val = to_device_if_fits(data.train, device), data.val.to(device)
-            training = Training(policy, train, val, data.seed, checkpoint, progress)
+            weights = self.state_weights(data).to(device)
+            train = to_device_if_fits(weights.rows_with_tries(data.train), device)
+            val = weights.rows_with_tries(data.val).to(device)
+            training = Training(policy, train, val, data.seed, checkpoint, progress, weights=weights)
             self.train(policy, training, data.task)
             self.after_training(policy)
             model = Model(data.schema, data.task, policy.to("cpu").eval(), device=str(device))

@@ -36,6 +36,7 @@ class Preparing(Protocol):
     def check_target(self, y: Any) -> Array: ...
     def schema_of(self, inputs: Any) -> Schema: ...
     def make_task(self, y: Array) -> Task: ...
+    def with_evidence(self, schema: Schema, gaps: Array) -> Schema: ...
     def fit_encoding(self, schema: Schema, task: Task, train: Rows) -> Schema: ...
 
 
@@ -76,6 +77,8 @@ def prepare(estimator: Preparing, X: Any, y: Any, eval_set: tuple[Any, Any] | No
     gaps = find_gaps(
         schema.space.names, train.available.numpy(), train_answers, has_classes=isinstance(task, Classification)
     )
+    if (evident := estimator.with_evidence(schema, ~train.present.all(0).numpy())) is not schema:
+        schema, train, val = evident, evident.rows_with_presence(train), evident.rows_with_presence(val)
     return Prepared(estimator.fit_encoding(schema, task, train), task, train, val, val_answers, seed, gaps)
 
 

@@ -48,14 +48,20 @@ class Screening:
     n_rows: int
 
     @staticmethod
-    def of(columns: Columns, answers: Array) -> Screening:
+    def of(columns: Columns, answers: Array, gaps_count: Array | None = None) -> Screening:
         """Test each column against answers (rows, outputs) by bins, and numbers by a line too.
 
-        Of columns that tell nothing, chance lets one pass on average, however many there are.
+        Of columns that tell nothing, chance lets one pass on average, however many there are. gaps_count (columns,):
+        whether a gap is a bin of its own, as by default; if not, a column is tested on the rows that have it.
         """
-        centred = answers - answers.mean(0)
-        tests = _Tests(centred, float((centred**2).sum()))
-        found = [tests.of(*column) for column in zip(columns.values.T, columns.is_category, strict=True)]
+        everywhere = _Tests.of_answers(answers)
+        found = []
+        for c, (values, is_category) in enumerate(zip(columns.values.T, columns.is_category, strict=True)):
+            if gaps_count is None or gaps_count[c]:
+                found.append(everywhere.of(values, is_category))
+            else:
+                here = ~np.isnan(values)
+                found.append(_Tests.of_answers(answers[here]).of(values[here], is_category))
         share, p_value = np.array(found).reshape(-1, 2).T
         return Screening(np.where(p_value * len(found) < 1, share, 0.0), len(answers))
 
@@ -90,6 +96,11 @@ class _Tests:
 
     answers: Array
     total: float
+
+    @staticmethod
+    def of_answers(answers: Array) -> _Tests:
+        centred = answers - answers.mean(0)
+        return _Tests(centred, float((centred**2).sum()))
 
     def of(self, values: Array, is_category: bool) -> tuple[float, float]:
         """The adjusted share of the variance explained, and how likely chance explains as much."""

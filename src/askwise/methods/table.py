@@ -11,17 +11,20 @@ import pandas as pd
 from sklearn.utils.validation import check_array, validate_data
 from torch import nn
 
-from askwise.core.errors import AskwiseError
+from askwise.core.arrays import Array
+from askwise.core.errors import AskwiseError, listed
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.rows import Rows
-from askwise.core.tasks import Task
+from askwise.core.tasks import Classification, Task
 from askwise.data.tables.column import NUMBER
 from askwise.data.tables.questions import QuestionSpec
 from askwise.data.tables.schema import Schema
 from askwise.methods.base import with_settings
 from askwise.methods.checks import check_whole, check_whole_or_named, check_whole_or_none
+from askwise.methods.gap_correction import MISSING, facts_of_gaps, gap_weights, groups_to_correct
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
+from askwise.methods.preparation import Prepared
 from askwise.methods.training_table import TrainingTable
 from askwise.model.model import Model
 from askwise.networks.dropout import set_dropout
@@ -33,6 +36,7 @@ from askwise.training.devices import pick_device
 from askwise.training.loop import Training
 from askwise.training.schedule import NARROW, dropout_for, hidden_for, longer_for
 from askwise.training.update import Plan
+from askwise.training.weights import StateWeights
 
 ENCODINGS = ("auto", "raw")
 # In a table of more columns, numbers are left as they are: with parts, there would be too many inputs.
@@ -53,6 +57,7 @@ class TableMethod(NeuralMethod):
     free: Sequence[Any] | None = None
     questions: QuestionSpec | None = None
     categories: Sequence[Any] | None = None
+    missing: str = "auto"
     encoding: str | int = "auto"
     screening: bool = True
     soft_answers: bool = True
@@ -65,10 +70,19 @@ class TableMethod(NeuralMethod):
         super().check_settings()
         check_whole_or_none("hidden", self.hidden)
         check_whole("layers", self.layers)
+        if self.missing not in MISSING:
+            raise AskwiseError(f"missing must be one of {listed(MISSING)}, was given {self.missing!r}")
         if self.encoding not in ENCODINGS:
             check_whole_or_named("encoding", self.encoding, ENCODINGS, least=2)
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise AskwiseError(f"dropout must lie in [0, 1), was given {self.dropout!r}")
+
+    def state_weights(self, data: Prepared) -> StateWeights:
+        names = groups_to_correct(self.missing, data.gaps)
+        return gap_weights(data.schema.space, data.task, names, data.train) if names else StateWeights()
+
+    def facts_of_gaps(self, data: Prepared, training: Training) -> dict[str, Any]:
+        return facts_of_gaps(self.missing, data, training.weights)
 
     def inputs(self, X: Any, reset: bool = False) -> pd.DataFrame:
         """The inputs as a DataFrame whose columns have names, checked as scikit-learn does."""
@@ -104,6 +118,12 @@ class TableMethod(NeuralMethod):
             categories=self.categories,
         )
 
+    def with_evidence(self, schema: Schema, gaps: Array) -> Schema:
+        if self.missing != "evidence":
+            return schema
+        asked = np.array(schema.space.group_of_column) >= 0
+        return schema.with_presence(np.flatnonzero(gaps & asked).tolist())
+
     @property
     def reads_parts(self) -> bool:
         """Whether the networks can read a number in parts."""
@@ -113,7 +133,8 @@ class TableMethod(NeuralMethod):
         n_parts = None if isinstance(self.encoding, str) else self.encoding
         if self.encoding == "raw" or (n_parts is None and not self._takes_parts(schema)):
             return schema
-        is_number = np.array([column.kind == NUMBER for column in schema.columns])
+        is_number = np.zeros(schema.space.n_columns, dtype=bool)
+        is_number[: len(schema.columns)] = [column.kind == NUMBER for column in schema.columns]
         return schema.with_edges(TrainingTable(schema.space, task, train).edges(is_number, n_parts))
 
     def _takes_parts(self, schema: Schema) -> bool:
@@ -153,9 +174,13 @@ class TableMethod(NeuralMethod):
     def look_at_rows(self, policy: PairPolicy, training: Training) -> None:
         """Find out what columns tell by themselves, and less noisy answers to learn from, if the settings say so."""
         softly = self.soft_answers and self.learns_softly
+        if training.weights.differ_by_answer and not isinstance(policy.task, Classification):
+            # A mean of numbers does not say how much each of them would count.
+            softly = False
         if not (self.screening or softly):
             return
-        table = TrainingTable(policy.space, policy.task, training.train.in_memory())
+        selective = training.weights.selective_groups
+        table = TrainingTable(policy.space, policy.task, training.train.in_memory(), selective)
         if self.screening:
             self.start_from(policy, table)
         if softly and table.rows.soft_y is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,11 +26,15 @@ MOST_SHARES_CUT = 400_000
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """Rows with answers, as other tools than networks see them."""
+    """Rows with answers, as other tools than networks see them.
+
+    selective: groups whose gaps tell the answer, which nothing is to be learnt from.
+    """
 
     space: FeatureSpace
     task: Task
     rows: Rows
+    selective: Sequence[int] = ()
 
     @cached_property
     def _parts(self) -> tuple[Array, Array, Array]:
@@ -42,7 +47,8 @@ class TrainingTable:
         """What each column tells by itself."""
         some = evenly(len(self.rows), MOST_SCREENED).numpy()
         x, present, answers = (part[some] for part in self._parts)
-        found = Screening.of(columns_of(self.space, x, present), one_hot(self.task, answers))
+        gaps_count = ~np.isin(self.space.group_of_column, self.selective)
+        found = Screening.of(columns_of(self.space, x, present), one_hot(self.task, answers), gaps_count)
         return replace(found, n_rows=len(self.rows))
 
     def edges(self, is_number: Array, n_parts: int | None) -> list[Array]:

@@ -166,10 +166,11 @@ class Model(SessionModel):
         with torch.no_grad():
             for batch in rows.batches(self.schema.space.rows_at_once(torch.device(self.device))):
                 placed = self.place(batch)
-                belief = policy(placed.x, policy.mask(placed.available, placed.present))
+                known = self.schema.space.recorded(placed.present)
+                belief = policy(placed.x, policy.mask(known, placed.present))
                 assert belief.scores is not None
                 scores = at_least_zero(belief.scores)
-                found.append(scores.masked_fill(placed.available, torch.nan).cpu())
+                found.append(scores.masked_fill(known, torch.nan).cpu())
         scores = torch.cat(found).double()
         if available is not None:
             scores = scores.masked_fill(~available, torch.nan)

@@ -124,7 +124,7 @@ def _acquired_nothing(model: Model) -> Acquisition:
 def _known_columns(schema: Schema, acquired: Acquisition, n_rows: int) -> dict[str, Array]:
     """In which rows each column was asked; a free one is known in all."""
     groups, everywhere = acquired.known.to_numpy(), np.ones(n_rows, dtype=bool)
-    places = zip(schema.column_names, schema.space.group_of_column, strict=True)
+    places = zip(schema.column_names, schema.space.group_of_column, strict=False)
     return {name: everywhere if group < 0 else groups[:, group] for name, group in places}
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from askwise._version import __version__
 from askwise.core.errors import AskwiseError
+from askwise.data.tables.gaps import missing_of_card
 from askwise.data.whole_file import whole_file
 from askwise.evaluation import summaries
 from askwise.methods.base import Method
@@ -133,7 +134,7 @@ def _page(
         single=f.cases.single(pictures),
         frontier=sections.frontier_section(f, pictures),
         calibration=calibration.section(calibrations, pictures),
-        gaps=sections.gaps_section(f.model.gaps),
+        gaps=sections.gaps_section(f.model.gaps, missing_of_card(f.model.card)),
         asked=f.cases.questions(),
         about_tables=escaped(f.cases.about_tables),
         facts=fold("How it was trained", sections.facts_table(estimator, f)),

@@ -7,7 +7,7 @@ from typing import Any
 
 from askwise.core.tasks import Classification
 from askwise.data.tables.gaps import GroupGaps, flagged_gaps
-from askwise.data.tables.gaps_wording import IN_USE, SEE, answer_texts
+from askwise.data.tables.gaps_wording import MADE_OF_IT, SEE, answer_texts
 from askwise.evaluation import summaries
 from askwise.methods.base import Method
 from askwise.methods.settings import CIRCUMSTANCES
@@ -118,14 +118,15 @@ def curve_tables(f: Findings) -> str:
     return "\n".join(folds)
 
 
-def gaps_section(gaps: Sequence[GroupGaps]) -> str:
+def gaps_section(gaps: Sequence[GroupGaps], missing: str) -> str:
     """The questions that tell the answer by being recorded or not; empty if there are none."""
     flagged = flagged_gaps(gaps)
     if not flagged:
         return ""
     heads = ["Question", "Recorded most, where the answer is", "Recorded least", "In all rows", "Tells (nats)"]
     lines = [[g.group, *answer_texts(g), f"{g.present:.0%}", f"{g.information:.3f}"] for g in flagged]
-    why = escaped(f"That these questions were recorded tells the answer, in the rows it learnt from. {IN_USE}; {SEE}.")
+    found = "That these questions were recorded tells the answer, in the rows it learnt from"
+    why = escaped(f"{found}. {MADE_OF_IT[missing]}; {SEE}.")
     return f"<h2>Gaps that tell the answer</h2>\n<p>{why}</p>\n{html_table(heads, lines, words=3)}"
 
 
@@ -134,7 +135,7 @@ def facts_table(estimator: Method, f: Findings) -> str:
     answer = f"one of {', '.join(map(str, task.labels))}" if isinstance(task, Classification) else "a number"
     facts: dict[str, object] = {"method": estimator.registry_name or type(estimator).__name__, "predicts": answer}
     # What gaps tell has a section of its own.
-    facts |= _flat({name: value for name, value in f.model.card.items() if name != "gaps"})
+    facts |= _flat({name: value for name, value in f.model.card.items() if name not in ("gaps", "corrected")})
     settings = {k: v for k, v in estimator.get_params(deep=False).items() if k not in CIRCUMSTANCES}
     facts |= {f"setting: {k}": v for k, v in settings.items() if isinstance(v, (str, int, float, bool))}
     return html_table(["Fact", "Value"], facts.items(), words=2)

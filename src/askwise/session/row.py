@@ -27,7 +27,12 @@ class Row:
         for name, value in answers.items():
             if value is not None:
                 self.schema.put(name, value, self.x, self.present)
+            self.schema.put_presence(name, value is not None, self.x, self.present)
 
     def settle(self, group: str, known: bool) -> None:
-        """A group is known from now on, or can't be had."""
+        """A group is known from now on, or can't be had, which is an answer too if the model takes it for evidence."""
+        if not known and self.schema.takes_absence(group):
+            for column in self.schema.columns_of(group):
+                self.schema.put_presence(column.name, False, self.x, self.present)
+            known = True
         (self.known if known else self.available)[0, self.schema.space.position[group]] = known

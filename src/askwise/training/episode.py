@@ -59,6 +59,19 @@ class Episode:
         states = torch.stack([known, known_next])
         return Episode(states, choice[None], taken[None], repeated, (2,), (available.shape[1],))
 
+    def only_recorded(self, recorded: Tensor | None) -> Episode:
+        """The same where a step that asks what a row does not have is not taken; recorded: its groups, (batch, groups).
+
+        What follows such a step only repeats the state before, though the group is among those that were tried.
+        """
+        if recorded is None:
+            return self
+        has = recorded.gather(1, self.choice.T).T
+        in_vain = torch.split(self.taken & ~has, [length - 1 for length in self.lengths])
+        first = torch.zeros_like(self.taken[:1])
+        repeats = torch.cat([part for steps in in_vain for part in (first, steps)])
+        return replace(self, taken=self.taken & has, repeated=self.repeated | repeats)
+
     @staticmethod
     def cat(episodes: Sequence[Episode]) -> Episode:
         """Several episodes of the same rows as one."""

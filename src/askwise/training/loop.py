@@ -16,6 +16,7 @@ from askwise.training.checkpoint import Checkpoint
 from askwise.training.draws import seeded_rng
 from askwise.training.stage import Progress, Stage
 from askwise.training.update import Objective, Plan
+from askwise.training.weights import StateWeights, WeightedObjective
 
 __all__ = ["Progress", "Training"]
 
@@ -27,7 +28,7 @@ class Training:
     """A run of one or more stages over the same rows. A killed run goes on from its checkpoint.
 
     `train` may be too large for the device; `val` is on the device. `prepare` changes each batch on the device before
-    it is learnt from.
+    it is learnt from. `weights` says how much a state counts, in every objective.
     """
 
     policy: nn.Module
@@ -37,6 +38,7 @@ class Training:
     checkpoint: Checkpoint | None = None
     report: Callable[[Progress], None] | None = None
     prepare: Callable[[Rows], Rows] = lambda rows: rows
+    weights: StateWeights = field(default_factory=StateWeights)
     stages: list[str] = field(default_factory=list)
     history: list[dict[str, float | str]] = field(default_factory=list)
     settled: dict[str, Any] = field(default_factory=dict)
@@ -62,6 +64,8 @@ class Training:
         saved = None if self.checkpoint is None else self.checkpoint.read()
         if saved is not None and saved.stage > index:
             return
+        if isinstance(objective, WeightedObjective):
+            objective.weights = self.weights
         keep_memory()
         with seeded_rng(self.device, self.seed):
             stage = Stage(self, name, index, objective, plan)

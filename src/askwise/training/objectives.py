@@ -92,7 +92,8 @@ class MaskedPrediction(WeightedObjective):
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         del progress
         known = self.draw(rows.available)
-        losses = self.task.training_loss(self._outputs(rows, known), rows.target) / self.task.unit
+        outputs, targets = self._outputs(rows, known), self.weights.targets(rows, known)
+        losses = self.task.training_loss(outputs, targets) / self.task.unit
         yield weighted_mean(losses, self.weights(rows, known, weight))
 
     def validate(self, rows: Rows) -> Tensor:

@@ -191,7 +191,11 @@ class QLearning(WeightedObjective, nn.Module):
         """
         of_state = self.weights(rows, states.known, weight).expand(states.counts.shape)
         of_random = self.weights(rows, states.random, weight)
-        return torch.cat([states.counts * of_state, of_random[None]]), states.asked * of_state[1:]
+        counts, asked, recorded = states.counts, states.asked, self.weights.recorded(rows)
+        if recorded is not None:
+            asked = asked & recorded.gather(1, states.choice.T).T
+            counts = torch.cat([counts[:1], asked])
+        return torch.cat([counts * of_state, of_random[None]]), asked * of_state[1:]
 
     def validate(self, rows: Rows) -> Tensor:
         """Mean loss where the budget ends the greedy path; without one, over all that is spent along it."""

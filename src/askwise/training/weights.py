@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from typing import ClassVar, Self
+
 import torch
 from torch import Tensor
 
-from askwise.core.rows import Rows
+from askwise.core.rows import Rows, repeat_rows
 
 
 class StateWeights:
     """How much a state counts in a loss: as much as its row, whatever is known there.
 
     An objective asks this object for the weight of every state it learns from or validates on. A kind of weight that
-    depends on what is known overrides it.
+    depends on what is known overrides it. differ_by_answer: whether rows that differ in nothing but their answers count
+    differently.
     """
+
+    differ_by_answer: ClassVar[bool] = False
 
     def __call__(self, rows: Rows, known: Tensor, row_weight: Tensor) -> Tensor:
         """The weights (..., batch) of states that know `known` (..., batch, groups), from those of the rows (batch,).
@@ -22,6 +28,32 @@ class StateWeights:
         """
         del rows, known
         return row_weight
+
+    def targets(self, rows: Rows, known: Tensor) -> Tensor:
+        """What the outputs in states `known` (..., batch, groups) are compared with, state by state: (all states, ...).
+
+        Weights may differ by answer; then so do the shares of a target that has several answers.
+        """
+        return repeat_rows(rows.target, math.prod(known.shape[:-2]))
+
+    @property
+    def selective_groups(self) -> list[int]:
+        """The groups whose gaps tell the answer, and are weighed for it."""
+        return []
+
+    def to(self, device: torch.device) -> Self:
+        """The same weights, computed on a device."""
+        del device
+        return self
+
+    def rows_with_tries(self, rows: Rows) -> Rows:
+        """The rows with all groups available that are tried in vain if they are absent."""
+        return rows
+
+    def recorded(self, rows: Rows) -> Tensor | None:
+        """The groups (batch, groups) that a row has, if others may be tried in vain; None if they may not."""
+        del rows
+        return None
 
 
 class WeightedObjective:

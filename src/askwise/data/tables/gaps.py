@@ -66,6 +66,11 @@ def gaps_of_card(card: Mapping[str, Any]) -> tuple[GroupGaps, ...]:
     return tuple(GroupGaps(**facts) for facts in card.get("gaps", []))
 
 
+def missing_of_card(card: Mapping[str, Any]) -> str:
+    """Return what a model made of gaps; those of earlier versions learnt what gaps told."""
+    return str(card.get("missing", "ignore"))
+
+
 def gaps_table(gaps: Sequence[GroupGaps]) -> pd.DataFrame:
     """Return a row for each group."""
     return pd.DataFrame(list(gaps), columns=[part.name for part in fields(GroupGaps)])
@@ -83,13 +88,13 @@ def _coded(answers: pd.Series[Any], has_classes: bool) -> tuple[Array, list[str]
         codes, labels = pd.factorize(answers)
         return np.asarray(codes), [str(label) for label in labels]
     numbers = answers.to_numpy(dtype=np.float64)
-    cuts = _cuts(numbers)
+    cuts = answer_cuts(numbers)
     used, codes = np.unique(np.searchsorted(cuts, numbers, side="right"), return_inverse=True)
     return codes, [_range_text(cuts, int(place)) for place in used]
 
 
-def _cuts(numbers: Array) -> Array:
-    """Return the rising numbers at which a new bin begins: quantiles, none of them the least number."""
+def answer_cuts(numbers: Array) -> Array:
+    """Return the rising numbers at which a new bin of answers begins: quantiles, none of them the least number."""
     larger = numbers[numbers > numbers.min()]
     if not len(larger):
         return np.empty(0)

@@ -8,7 +8,14 @@ from askwise.data.tables.gaps import GroupGaps, flagged_gaps
 
 # How many groups a warning names.
 MOST_NAMED = 3
-IN_USE = "In use, where askwise decides what is asked, it tells nothing of the kind, but the model has learnt it"
+IN_USE = "In use, where askwise decides what is asked, it tells nothing of the kind"
+# What a model makes of it, by the setting `missing`.
+MADE_OF_IT = {
+    "ignore": f"{IN_USE}, but the model has learnt it",
+    "auto": f"{IN_USE}: rows are weighed so that the model does not learn it",
+    "evidence": "The model takes it for evidence: if a question can't be answered, that moves the prediction",
+}
+MADE_OF_IT["correct"] = MADE_OF_IT["auto"]
 SEE = "what to do: the guide, 'When your table has gaps'"
 
 
@@ -35,15 +42,26 @@ def _digits(gaps: GroupGaps) -> int:
     return 0 if round(100 * gaps.present_high) != round(100 * gaps.present_low) else 1
 
 
-def warning_text(gaps: Sequence[GroupGaps]) -> str:
-    """Return a warning of at most three lines about the groups that are flagged; empty if none is."""
+def effective_rows_text(effective: float, n_rows: int) -> str:
+    """Say how many rows of equal weight those that were weighed are worth."""
+    return (
+        f"Weighed against gaps, the {n_rows:,} rows tell as much with everything known as {effective:,.0f} rows of "
+        "equal weight"
+    )
+
+
+def warning_text(gaps: Sequence[GroupGaps], missing: str = "ignore") -> str:
+    """Return a warning of at most three lines about the groups that are flagged; empty if none is.
+
+    missing: the setting, what is made of it.
+    """
     lines = [
         f"{group.group!r} was {recorded_text(group)}: that it was recorded tells {group.information:.3f} nats"
         for group in flagged_gaps(gaps)
     ]
     if not lines:
         return ""
-    lines[0] += f". {IN_USE}; {SEE}"
+    lines[0] += f". {MADE_OF_IT[missing]}; {SEE}"
     n_more = len(lines) - MOST_NAMED
     if n_more > 0:
         lines[MOST_NAMED - 1] += f"; and {n_more} more {'group' if n_more == 1 else 'groups'}"

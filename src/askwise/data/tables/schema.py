@@ -28,17 +28,23 @@ if TYPE_CHECKING:
     from askwise.core.rows import Rows
 
 
+# The inputs that say whether a column is there.
+THERE, NOT_THERE = 1.0, -1.0
+
+
 @dataclass(frozen=True)
 class Schema:
     """All columns of a table, and the space of groups that can be asked.
 
-    `wording` has the texts, units and help that were given, by the name of a column or group.
+    `wording` has the texts, units and help that were given, by the name of a column or group. presence_of: the numbers
+    of columns of which it is an input too whether they are there; the space has a column more for each of these.
     """
 
     columns: tuple[Column, ...]
     space: FeatureSpace
     named: bool
     wording: Mapping[str, Wording] = field(default_factory=dict, hash=False)
+    presence_of: tuple[int, ...] = ()
 
     @cached_property
     def column_names(self) -> tuple[str, ...]:
@@ -59,12 +65,13 @@ class Schema:
 
     @cached_property
     def free(self) -> tuple[str, ...]:
-        return tuple(c.name for c, g in zip(self.columns, self.space.group_of_column, strict=True) if g < 0)
+        return tuple(c.name for c, g in zip(self.columns, self.space.group_of_column, strict=False) if g < 0)
 
     @cached_property
     def _columns_of(self) -> dict[str, tuple[Column, ...]]:
         members = zip(self.space.names, self.space.members, strict=True)
-        return {group: tuple(self.columns[c] for c in columns) for group, columns in members}
+        n = len(self.columns)
+        return {group: tuple(self.columns[c] for c in columns if c < n) for group, columns in members}
 
     def columns_of(self, group: str) -> tuple[Column, ...]:
         return self._columns_of[group]
@@ -103,12 +110,13 @@ class Schema:
         too, if it allows them.
         """
         x = np.zeros((len(frame), self.space.n_entries), dtype=np.float32)
-        present = np.zeros((len(frame), len(self.columns)), dtype=bool)
+        present = np.zeros((len(frame), self.space.n_columns), dtype=bool)
         entry, found = 0, OddValues() if odd is None else odd
         for c, column in enumerate(self.columns):
             width = column.n_entries
             present[:, c] = encode_column(column, frame.iloc[:, c], x[:, entry : entry + width], found)
             entry += width
+        self._put_presence(x, present)
         if not found.allow_refused:
             raise_refused(found, frame.index)
         if odd is None:
@@ -117,8 +125,36 @@ class Schema:
 
     def with_edges(self, edges: Sequence[Array]) -> Schema:
         """The same with the numbers of each column cut into parts at these edges of its scaled values."""
-        columns = tuple(replace(c, edges=tuple(cut.tolist())) for c, cut in zip(self.columns, edges, strict=True))
+        columns = tuple(replace(c, edges=tuple(cut.tolist())) for c, cut in zip(self.columns, edges, strict=False))
         return replace(self, columns=columns, space=_with_entries(self.space, columns))
+
+    def with_presence(self, columns: Sequence[int]) -> Schema:
+        """The same where it is an input whether each of these columns, by number, is there: it is evidence."""
+        n = len(self.columns)
+        groups = (*self.space.group_of_column, *(self.space.group_of_column[c] for c in columns))
+        extra = tuple(range(n, n + len(columns)))
+        space = replace(self.space, group_of_column=groups, presence_columns=extra)
+        return replace(self, space=_with_entries(space, self.columns), presence_of=tuple(columns))
+
+    def rows_with_presence(self, rows: Rows) -> Rows:
+        """Rows that were encoded before there were inputs of presence, with these."""
+        import torch
+
+        n_added = len(self.presence_of)
+        x, present = (
+            np.concatenate([part.numpy(), np.zeros((len(rows), n_added), part.numpy().dtype)], 1)
+            for part in (rows.x, rows.present)
+        )
+        self._put_presence(x, present)
+        there = torch.from_numpy(present)
+        return replace(rows, x=torch.from_numpy(x), present=there, available=self.space.available(there))
+
+    def _put_presence(self, x: Array, present: Array) -> None:
+        """Write the inputs of presence, which come last, into encoded rows."""
+        if self.presence_of:
+            there = present[:, list(self.presence_of)]
+            x[:, -len(self.presence_of) :] = np.where(there, THERE, NOT_THERE)
+            present[:, -len(self.presence_of) :] = True
 
     def put(self, name: str, value: Any, x: Array, present: Array) -> None:
         """Write the parsed answer of one column, never None, into a row's x (1, entries) and present (1, columns)."""
@@ -130,13 +166,25 @@ class Schema:
         else:
             x[0, entry] = column.scaled(np.float64(value))
 
+    def takes_absence(self, group: str) -> bool:
+        """Whether it is an answer that a group can't be had."""
+        return any(self.column_position[column.name] in self.presence_of for column in self.columns_of(group))
+
+    def put_presence(self, name: str, is_there: bool, x: Array, present: Array) -> None:
+        """Write whether a column is there into a row, if that is an input."""
+        c = self.column_position[name]
+        if c in self.presence_of:
+            place = self.presence_of.index(c) - len(self.presence_of)
+            x[0, place], present[0, place] = THERE if is_there else NOT_THERE, True
+
     def to_dict(self) -> dict[str, Any]:
         space = asdict(replace(self.space, costs=()))
-        del space["column_of_entry"], space["edges"]
+        del space["column_of_entry"], space["edges"], space["presence_columns"]
         space |= costs_to_dict(self.space.costs)
         facts = {"columns": [c.to_dict() for c in self.columns], "space": space, "named": self.named}
         wording = {name: asdict(words) for name, words in self.wording.items()}
         # Without any, the same as before there were wordings: what was told apart by it still is.
+        facts |= {"presence_of": list(self.presence_of)} if self.presence_of else {}
         return facts | ({"wording": wording} if wording else {})
 
     def training_facts(self) -> dict[str, Any]:
@@ -153,9 +201,10 @@ class Schema:
         space["costs"] = costs_from_dict(data["space"])
         # A model saved before questions had texts has none.
         wording = {name: Wording(**words) for name, words in data.get("wording", {}).items()}
-        return Schema(
-            columns, _with_entries(FeatureSpace(**space, column_of_entry=()), columns), data["named"], wording
-        )
+        presence_of = tuple(data.get("presence_of", ()))
+        extra = tuple(range(len(columns), len(columns) + len(presence_of)))
+        bare = FeatureSpace(**space, column_of_entry=(), presence_columns=extra)
+        return Schema(columns, _with_entries(bare, columns), data["named"], wording, presence_of)
 
     @staticmethod
     def of(
@@ -205,6 +254,8 @@ def rows_of(space: FeatureSpace, x: Array, present: Array) -> Rows:
 
 def _with_entries(space: FeatureSpace, columns: Sequence[Column]) -> FeatureSpace:
     """The space with the entries of these columns."""
-    entries = tuple(c for c, column in enumerate(columns) for _ in range(column.n_entries))
-    edges = tuple(columns[c].edges for c in entries) if any(column.edges for column in columns) else ()
+    extra = space.presence_columns
+    entries = tuple(c for c, column in enumerate(columns) for _ in range(column.n_entries)) + extra
+    is_cut = any(column.edges for column in columns)
+    edges = tuple(() if c in extra else columns[c].edges for c in entries) if is_cut else ()
     return replace(space, column_of_entry=entries, edges=edges)

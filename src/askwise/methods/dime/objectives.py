@@ -36,7 +36,7 @@ class ValueWarmUp(RandomDraws):
 
     def errors(self, rows: Rows) -> tuple[Tensor, Tensor]:
         """Squared error of the value of a random step of each row, in units of the loss."""
-        step = Episode.random_step(rows.available)
+        step = Episode.random_step(rows.available).only_recorded(self.weights.recorded(rows))
         known_next = step.known[1]
         belief, losses, first = self._states(rows, step)
         assert belief.scores is not None
@@ -52,12 +52,14 @@ class ValueWarmUp(RandomDraws):
 
     def _states(self, rows: Rows, step: Episode) -> tuple[Belief, Tensor, Tensor | None]:
         """The belief before the step, the losses as used before and after it, and the first layers' outputs of both."""
+        # What a step brings is weighed as the state that it leads to, and so are the answers.
+        y = self.weights.targets(rows, step.known[1:])
         if not self.policy.first_layers:
             masks = self.policy.mask(step.known, rows.present)
-            each = [eval_losses(self.policy, self.task, rows.x, mask, rows.target) for mask in masks]
+            each = [eval_losses(self.policy, self.task, rows.x, mask, y) for mask in masks]
             return self.policy(rows.x, masks[0]), torch.stack(each), None
         first = self.policy.first_of_states(rows, step.known)
-        losses = self.task.loss(self.policy.outputs_eval(first), repeat_rows(rows.target, 2)).view(2, -1)
+        losses = self.task.loss(self.policy.outputs_eval(first), repeat_rows(y, 2)).view(2, -1)
         return self.policy.belief_of(first[: len(rows)]), losses, first
 
 
@@ -93,13 +95,14 @@ class JointObjective(EpisodeObjective[Episode]):
         walked = self.walked(rows, epsilon=self.epsilon * (1 - progress))
         if self.learn_from < self.n_steps:
             walked = walked.window(self.learn_from)
-        return Episode.cat([walked, Episode.random_step(rows.available)])
+        random_step = Episode.random_step(rows.available).only_recorded(self.weights.recorded(rows))
+        return Episode.cat([walked, random_step])
 
     def loss(self, rows: Rows, weight: Tensor, experience: Episode) -> Tensor:
         """The loss of the predictions in all states, and of the values of all steps."""
         episode = experience
         shape = episode.known.shape[:2]
-        y = repeat_rows(rows.target, episode.n_states)
+        y = self.weights.targets(rows, episode.known)
         belief, outputs_eval, first = self.policy.forward_episode(rows, episode)
         state_weight = self.weights(rows, episode.known, weight)
 
@@ -107,7 +110,7 @@ class JointObjective(EpisodeObjective[Episode]):
         predictor_loss = weighted_mean(predictor, ~episode.repeated * state_weight)
 
         # Dropout's noise hides what an answer is worth: gains are of the outputs as used.
-        gain = self.gains(self.task.loss(outputs_eval, y).view(shape), episode)
+        gain = self.gains(outputs_eval.view(*shape, -1), y.view(*shape, *y.shape[1:]), episode)
         error = (episode.before(belief.scores.view(shape)) - gain) / self.task.unit
         step_weight = episode.taken * episode.after(state_weight.expand(shape))
         loss = predictor_loss + weighted_mean(error**2, step_weight)
@@ -133,6 +136,14 @@ class JointObjective(EpisodeObjective[Episode]):
         """What the best questions from these states on bring, (states, batch)."""
         return self.policy.best_returns(first.flatten(0, 1), known, rows.available, self.prices)
 
-    def gains(self, losses: Tensor, episode: Episode) -> Tensor:
-        """What each step is worth, (steps, batch): the target of its value, from losses (states, batch)."""
-        return episode.gains(losses)
+    def gains(self, outputs: Tensor, y: Tensor, episode: Episode) -> Tensor:
+        """What each step is worth, (steps, batch): how much it lowers the loss.
+
+        outputs, y (states, batch, ...): predictions and answers; those of the state that a step leads to count.
+        """
+        after = episode.after(y)
+        before, then = (
+            self.task.loss(part.flatten(0, 1), after.flatten(0, 1)).view(after.shape[:2])
+            for part in (episode.before(outputs), episode.after(outputs))
+        )
+        return before - then

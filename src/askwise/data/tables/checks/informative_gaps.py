@@ -16,8 +16,9 @@ from askwise.data.tables.gaps_wording import IN_USE, recorded_text
 KIND = "informative-gaps"
 WHY = f"{IN_USE}."
 ADVICE = (
-    f"Leave it out (--drop {COLUMNS}); or make it free if it is known before the first question; or use rows in which "
-    "it was measured by protocol."
+    "`askwise train` corrects it: rows are weighed so that being recorded says nothing. If those who use the model "
+    f"will meet the same gaps: --missing evidence. To be safe: --drop {COLUMNS}, or rows in which it was measured by "
+    "protocol."
 )
 
 

@@ -1,0 +1,105 @@
+"""Weights of states against selective gaps: that a group was recorded then says nothing about the answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
+from askwise.data.tables.presence_model import PresenceModel
+from askwise.training.weights import StateWeights
+
+# No state counts more than so many times as much as another of its row's answer, nor less than one of so many.
+LARGEST = 30.0
+
+
+class GapWeights(StateWeights):
+    """Weigh a state by P(presence) / P(presence | answer) of the groups that were tried to get there.
+
+    A group was tried if it is known, or was asked in vain: rows are walked as if they had all `groups`, and one that
+    is absent reveals nothing. So rows of each answer have as many gaps, and as many values, as those of any other.
+    cuts: between which numbers an answer that is a number is one of the model's answers.
+    """
+
+    differ_by_answer = True
+
+    def __init__(self, space: FeatureSpace, groups: np.ndarray, model: PresenceModel, cuts: np.ndarray) -> None:
+        self.space = space
+        self.groups = torch.from_numpy(np.asarray(groups))
+        self.cuts = torch.from_numpy(np.asarray(cuts, dtype=np.float64))
+        # A kind of rows of one answer after the other: (groups, answers x kinds).
+        self.logits = torch.from_numpy(model.logits).flatten(0, 1).T.float()
+        self.log_kind = torch.from_numpy(model.log_kind).float()
+        self.log_answer = torch.from_numpy(model.log_answer).float()
+        self.free = torch.tensor(free_entries(space), dtype=torch.int64)
+        self.of_free, self.answer_of_free = (
+            torch.from_numpy(part).float() for part in (model.of_free, model.answer_of_free)
+        )
+
+    @property
+    def selective_groups(self) -> list[int]:
+        return list(self.groups.tolist())
+
+    def to(self, device: torch.device) -> Self:
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                setattr(self, name, value.to(device))
+        return self
+
+    def tries(self, rows: Rows) -> Tensor:
+        """Which groups may be tried, (rows, groups): those that are there, and all whose gaps are weighed."""
+        available = rows.available.clone()
+        available[:, self.groups.to(available.device)] = True
+        return available
+
+    def rows_with_tries(self, rows: Rows) -> Rows:
+        return replace(rows, available=self.tries(rows))
+
+    def __call__(self, rows: Rows, known: Tensor, row_weight: Tensor) -> Tensor:
+        of_answer = self.of_answers(rows, known)
+        if rows.soft_y is not None:
+            return row_weight * (of_answer * rows.soft_y).sum(-1)
+        return row_weight * of_answer.gather(-1, self._answers(rows).expand(of_answer.shape[:-1])[..., None])[..., 0]
+
+    def targets(self, rows: Rows, known: Tensor) -> Tensor:
+        if rows.soft_y is None:
+            return super().targets(rows, known)
+        weighted = self.of_answers(rows, known) * rows.soft_y
+        return (weighted / weighted.sum(-1, keepdim=True)).flatten(0, -2)
+
+    def recorded(self, rows: Rows) -> Tensor:
+        return self.space.recorded(rows.present)
+
+    def of_answers(self, rows: Rows, known: Tensor) -> Tensor:
+        """The weight that states (..., batch) would have, had their row this answer or that: (..., batch, answers)."""
+        there = self.recorded(rows)[:, self.groups, None].float()
+        offset, answer = torch.zeros_like(there), self.log_answer
+        if len(self.free):
+            inputs = rows.x[:, self.free].float()
+            offset, answer = (inputs @ self.of_free)[..., None], answer + inputs @ self.answer_of_free
+        logits = self.logits + offset
+        sign = 2 * there - 1
+        # log P of what each group shows, (batch, groups, answers x kinds), of those that were tried.
+        shown = torch.nn.functional.logsigmoid(sign * logits).expand(len(there), -1, -1)
+        tried = known[..., self.groups].to(shown.dtype)
+        log_p = torch.einsum("...bg,bgm->...bm", tried, shown)
+        log_p = log_p.view(*log_p.shape[:-1], *self.log_kind.shape)
+        given_answer = (log_p + self.log_kind).logsumexp(-1)
+        overall = (given_answer + answer.log_softmax(-1)).logsumexp(-1, keepdim=True)
+        return (overall - given_answer).clamp(-math.log(LARGEST), math.log(LARGEST)).exp()
+
+    def _answers(self, rows: Rows) -> Tensor:
+        """The number of each row's answer, (batch,)."""
+        assert rows.y is not None
+        return torch.bucketize(rows.y.double(), self.cuts, right=True) if len(self.cuts) else rows.y
+
+
+def free_entries(space: FeatureSpace) -> list[int]:
+    """The entries of columns that are known from the start."""
+    return [entry for entry, column in enumerate(space.column_of_entry) if space.group_of_column[column] < 0]
