@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from askwise.core.policy import Policy
 from askwise.core.prices import Prices
+from askwise.core.row_weights import effective_rows
 from askwise.core.rows import Rows, evenly
 from askwise.core.walk import walk
 from askwise.training.draws import seeded_rng
@@ -49,20 +50,22 @@ def fit_temperature(policy: Policy, rows: Rows, prices: Prices, n_steps: int, st
     """The likeliest temperature, 1 or above, of the predictions in some states, under a prior around 1.
 
     The predictor is judged in training on rows it has learnt from; on rows it has not it is often too sure. States of
-    one row are no separate evidence: each row counts once.
+    one row are no separate evidence: each row counts once, or as its weight says.
     """
     some = rows.take(evenly(len(rows), MOST_ROWS).to(rows.x.device))
-    found, answers = [], []
+    found, answers, of_rows = [], [], []
     for batch in some.batches(policy.space.rows_at_once(some.x.device)):
         assert batch.y is not None
         found += list(states(policy, batch, prices, n_steps + 1))
         answers.append(batch.y.repeat(n_steps + 1))
+        of_rows.append(batch.row_weight.repeat(n_steps + 1))
     outputs, y = torch.cat([logits for logits, _ in found]), torch.cat(answers)
-    weight = torch.cat([counts for _, counts in found]).to(outputs.dtype)
+    weight = torch.cat([counts for _, counts in found]) * torch.cat(of_rows).to(outputs.dtype)
+    n_rows = effective_rows(None if some.weight is None else some.weight.double().cpu().numpy(), len(some))
 
     def negative_log_posterior(temperature: float) -> float:
         nll = F.cross_entropy(outputs / temperature, y, reduction="none")
         mean = float((nll * weight).sum() / weight.sum())
-        return mean * len(some) + math.log(temperature) ** 2 / (2 * SPREAD**2)
+        return mean * n_rows + math.log(temperature) ** 2 / (2 * SPREAD**2)
 
     return min(CANDIDATES, key=negative_log_posterior)
