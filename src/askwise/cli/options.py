@@ -90,6 +90,14 @@ class MethodOptions:
     class_weights: Annotated[
         str | None, typer.Option(metavar="balanced", help="Weigh rare classes up while learning.")
     ] = None
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What to make of gaps that tell the answer: auto, the default, corrects those that are found to; "
+            "correct corrects all gaps; ignore learns them; evidence, if the same gaps are met in use.",
+        ),
+    ] = None
     scaling: Annotated[
         str | None,
         typer.Option(

@@ -17,7 +17,7 @@ class RowSource(Protocol):
     def __len__(self) -> int: ...
 
     def shuffled_batches(self, n_batches: int, size: int, device: torch.device) -> Iterator[tuple[Rows, Tensor]]:
-        """An epoch: so many batches of exactly `size` rows on a device, and their weights (size,); 0 is padding."""
+        """An epoch: so many batches of exactly `size` rows on a device, and the rows' weights (size,); 0 is padding."""
         ...
 
     def in_memory(self) -> Rows:
@@ -30,6 +30,7 @@ class Rows:
     """Encoded rows: inputs x (rows, entries; 0 where absent), present (rows, columns), available (rows, groups), y.
 
     soft_y: what to learn from instead of y, if that is not the same: (rows, labels) shares of the labels, or numbers.
+    weight: how much each row counts, (rows,), 1 on average; None if all count the same.
     """
 
     x: Tensor
@@ -37,6 +38,7 @@ class Rows:
     available: Tensor
     y: Tensor | None = None
     soft_y: Tensor | None = None
+    weight: Tensor | None = None
 
     @property
     def target(self) -> Tensor:
@@ -45,6 +47,11 @@ class Rows:
         assert found is not None
         return found
 
+    @property
+    def row_weight(self) -> Tensor:
+        """How much each row counts, (rows,)."""
+        return torch.ones(len(self), device=self.x.device) if self.weight is None else self.weight
+
     def __len__(self) -> int:
         return len(self.x)
 
@@ -52,8 +59,8 @@ class Rows:
         """Apply a function to every tensor; if availability is presence, one tensor stays both."""
         present = change(self.present)
         available = present if self.available is self.present else change(self.available)
-        y, soft_y = (None if part is None else change(part) for part in (self.y, self.soft_y))
-        return Rows(change(self.x), present, available, y, soft_y)
+        others = (None if part is None else change(part) for part in (self.y, self.soft_y, self.weight))
+        return Rows(change(self.x), present, available, *others)
 
     def take(self, index: Tensor | slice) -> Rows:
         return self.map_tensors(lambda part: part[index])
@@ -81,14 +88,14 @@ class Rows:
             self.x,
             self.present,
             *([] if self.available is self.present else [self.available]),
-            *(part for part in (self.y, self.soft_y) if part is not None),
+            *(part for part in (self.y, self.soft_y, self.weight) if part is not None),
         ]
 
     def in_memory(self) -> Rows:
         return self
 
     def shuffled_batches(self, n_batches: int, size: int, device: torch.device) -> Iterator[tuple[Rows, Tensor]]:
-        """An epoch of batches of exactly `size` rows, with weight 0 for the padding of the last one.
+        """An epoch of batches of exactly `size` rows with their weights, which are 0 for the padding of the last one.
 
         Rows on another device are sent batch by batch, while the device works on earlier ones.
         """
@@ -98,7 +105,9 @@ class Rows:
         weight = (torch.arange(n_batches * size, device=device) < n).float()
         for start in range(0, n_batches * size, size):
             batch = self.take(padded[start : start + size])
-            yield batch if self.x.device == device else batch.to_async(device), weight[start : start + size]
+            placed = batch if self.x.device == device else batch.to_async(device)
+            is_row = weight[start : start + size]
+            yield placed, is_row if placed.weight is None else is_row * placed.weight
 
     def batches(self, size: int) -> Sequence[Rows]:
         return [self.take(slice(start, start + size)) for start in range(0, len(self), size)]

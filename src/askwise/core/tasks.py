@@ -82,8 +82,8 @@ class Task(ABC):
         """Loss of each row that the predictor descends."""
 
     @abstractmethod
-    def base_outputs(self, y: Tensor) -> Tensor:
-        """The outputs (n_outputs,) that predict these answers best if nothing is known of a row."""
+    def base_outputs(self, y: Tensor, weight: Tensor | None = None) -> Tensor:
+        """The outputs (n_outputs,) that predict these answers best if nothing is known of a row. weight: (rows,)."""
 
     @abstractmethod
     def decode(self, outputs: Any) -> Array:
@@ -134,9 +134,10 @@ class Classification(Task):
             return _cross_entropy(outputs + weights.log(), y * weights)
         return _cross_entropy(outputs + weights.log(), y) * weights[y]
 
-    def base_outputs(self, y: Tensor) -> Tensor:
+    def base_outputs(self, y: Tensor, weight: Tensor | None = None) -> Tensor:
         # A label that is absent here may still come: as rare as half a row.
-        counts = y.bincount(minlength=self.n_outputs).double().clamp_min(0.5)
+        weight = None if weight is None else weight.double()
+        counts = y.bincount(weight, self.n_outputs).double().clamp_min(0.5)
         return (counts / counts.sum()).log()
 
     def decode(self, outputs: Any) -> Array:
@@ -173,8 +174,10 @@ class Regression(Task):
     def training_loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         return self.loss(outputs, y)
 
-    def base_outputs(self, y: Tensor) -> Tensor:
-        return y.double().mean()[None]
+    def base_outputs(self, y: Tensor, weight: Tensor | None = None) -> Tensor:
+        if weight is None:
+            return y.double().mean()[None]
+        return ((y.double() * weight).sum() / weight.double().sum())[None]
 
     def decode(self, outputs: Any) -> Array:
         return _numbers(outputs)[..., 0] + self.center

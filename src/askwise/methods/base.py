@@ -80,9 +80,9 @@ class Method(TrainedEstimator):
         del gaps
         return schema
 
-    def make_task(self, y: Array) -> Task:
-        """What is predicted, read from the target."""
-        del y
+    def make_task(self, y: Array, weights: Array | None = None) -> Task:
+        """What is predicted, read from the target; weights: of the rows, (rows,), None if all are equal."""
+        del y, weights
         raise AskwiseError(
             f"{type(self).__name__} does not say what it predicts; inherit from ClassifierMethod or RegressorMethod too"
         )
@@ -130,19 +130,23 @@ class Method(TrainedEstimator):
         self,
         X: Any,
         y: Any,
-        eval_set: tuple[Any, Any] | None = None,
+        eval_set: tuple[Any, ...] | None = None,
         split_by: Any = None,
         progress: Callable[[Progress], None] | None = None,
+        sample_weight: Any = None,
     ) -> Any:
         """Learn from past records. Missing values are allowed: what is missing can't be asked in that row.
 
-        eval_set: rows to validate on, else `validation_fraction` of X is held out, stratified; split_by: one value a
-        row, or the name of a column of X that is not a feature; rows with the same value stay on the same side.
+        eval_set: rows to validate on, (X, y) or (X, y, sample_weight), else `validation_fraction` of X is held out,
+        stratified; split_by: one value a row, or the name of a column of X that is not a feature; rows with the same
+        value stay on the same side.
+        sample_weight: how much each row counts, in what is learnt and on the validation rows. Rows of weight 0 are left
+        out; only the weights' relative sizes matter.
         progress: called after each epoch, and every two seconds within a long one.
         """
         started = time.perf_counter()
         self.check_settings()
-        data = prepare(self, X, y, eval_set, split_by)
+        data = prepare(self, X, y, eval_set, split_by, sample_weight)
         told_by_gaps = warning_text(data.gaps, getattr(self, "missing", "ignore"))
         if told_by_gaps:
             warnings.warn(told_by_gaps, AskwiseWarning, stacklevel=2)
@@ -198,8 +202,8 @@ class ClassifierMethod(ClassifierMixin, Method):
         check_classification_targets(values)
         return values
 
-    def make_task(self, y: Array) -> Task:
-        classes, counts = np.unique(y, return_counts=True)
+    def make_task(self, y: Array, weights: Array | None = None) -> Task:
+        classes, code, counts = np.unique(y, return_inverse=True, return_counts=True)
         if len(y) < 2:
             raise AskwiseError(f"n_samples={len(y)}: at least 2 rows are needed")
         if len(classes) < 2:
@@ -212,6 +216,7 @@ class ClassifierMethod(ClassifierMixin, Method):
                 f"the target has {len(classes)} classes in {len(y)} rows; at least 2 rows for each class are needed. "
                 "To predict a number, use a regressor"
             )
+        counts = counts if weights is None else np.bincount(code, weights, len(classes))
         return Classification(tuple(classes.tolist()), self._weights(classes, counts))
 
     def _weights(self, classes: Array, counts: Array) -> tuple[float, ...] | None:
@@ -259,13 +264,14 @@ class RegressorMethod(RegressorMixin, Method):
             held = values.tolist()[0]
             raise AskwiseError(f"the target must be numbers to predict a number; it holds {held!r}") from None
 
-    def make_task(self, y: Array) -> Task:
+    def make_task(self, y: Array, weights: Array | None = None) -> Task:
         if len(y) < 2:
             raise AskwiseError(f"n_samples={len(y)}: at least 2 rows are needed")
-        scale = float(y.std())
+        center = float(np.average(y, weights=weights))
+        scale = float(y.std()) if weights is None else float(np.average((y - center) ** 2, weights=weights) ** 0.5)
         if scale <= 1e-12 * float(np.abs(y).max()):
             raise AskwiseError(f"the target is {float(y[0])!r} in all {len(y)} rows; there is nothing to learn")
-        return Regression(float(y.mean()), scale)
+        return Regression(center, scale)
 
     def predict(self, X: Any, stop: StoppingRule | None = None, costs: Costs = None) -> Array:
         """The expected answer where the rule stops; without a rule, from everything that is available."""

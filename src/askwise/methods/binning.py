@@ -10,6 +10,7 @@ from torch import Tensor
 
 from askwise.core.arrays import Array
 from askwise.core.features import FeatureSpace
+from askwise.core.row_weights import effective_rows, rows_in_proportion
 from askwise.core.rows import Rows, evenly
 from askwise.core.tasks import Classification, Task
 
@@ -35,8 +36,7 @@ class Levels:
 
 def levels_of(rows: Rows, space: FeatureSpace, task: Task, n_levels: int) -> Levels:
     """At most n_levels levels of about as many rows each; a category keeps its own, and so does a label."""
-    assert rows.y is not None
-    rows = rows.take(evenly(len(rows), MOST_ROWS).to(rows.x.device)).to("cpu")
+    rows = rows.take(_counted(rows).to(rows.x.device)).to("cpu")
     assert rows.y is not None
     x, present, y = rows.x.numpy(), rows.present.numpy(), rows.y.numpy()
     first = np.searchsorted(space.column_of_entry, np.arange(space.n_columns + 1))
@@ -50,6 +50,18 @@ def levels_of(rows: Rows, space: FeatureSpace, task: Task, n_levels: int) -> Lev
     answer = y if isinstance(task, Classification) else cut(y, n_levels)
     # Without gaps, which tables of counts would have to carry along.
     return Levels(found, np.unique(answer, return_inverse=True)[1], tuple(ordered))
+
+
+def _counted(rows: Rows) -> Tensor:
+    """The numbers of the rows that are counted: evenly spread, and under weights in proportion to them.
+
+    Chance adds the less to counts, the more rows there are: no more are counted than the weighted ones are worth.
+    """
+    if rows.weight is None:
+        return evenly(len(rows), MOST_ROWS)
+    weights = rows.weight.double().cpu().numpy()
+    count = max(2, min(MOST_ROWS, int(effective_rows(weights, len(rows)))))
+    return torch.from_numpy(rows_in_proportion(weights, count))
 
 
 def cut(values: Array, n_levels: int) -> Array:

@@ -17,12 +17,13 @@ TRAINING = 3
 
 
 def hash_of_rows(*tables: Rows) -> Any:
-    """A hash of encoded rows and their answers."""
+    """A hash of encoded rows, their answers and their weights."""
     digest = hashlib.sha256()
     for rows in tables:
-        for part in (rows.x, rows.present, rows.y):
-            assert part is not None
-            digest.update(part.numpy().tobytes())
+        assert rows.y is not None
+        for part in (rows.x, rows.present, rows.y, rows.weight):
+            if part is not None:
+                digest.update(part.numpy().tobytes())
     return digest
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from askwise.core.arrays import Array
 from askwise.core.features import FeatureSpace
+from askwise.core.row_weights import effective_rows
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification, Task
 from askwise.data.tables.gaps import GroupGaps, answer_cuts, flagged_gaps
@@ -39,13 +39,6 @@ def gap_weights(space: FeatureSpace, task: Task, names: Sequence[str], rows: Row
     return GapWeights(space, groups, model, cuts)
 
 
-def effective_rows(weights: GapWeights, rows: Rows) -> float:
-    """How many rows of equal weight tell as much as these do with everything known (Kish)."""
-    each = torch.ones(len(rows)) if rows.weight is None else rows.weight.float()
-    weight = weights(rows, weights.tries(rows), each).double()
-    return float(weight.sum() ** 2 / (weight**2).sum())
-
-
 def facts_of_gaps(missing: str, data: Prepared, weights: StateWeights) -> dict[str, Any]:
     """What a model's card tells: what was made of gaps, and what weighing them leaves of the rows."""
     if not data.gaps:
@@ -53,7 +46,8 @@ def facts_of_gaps(missing: str, data: Prepared, weights: StateWeights) -> dict[s
     facts: dict[str, Any] = {"missing": missing}
     if isinstance(weights, GapWeights):
         names = [data.schema.space.names[group] for group in weights.selective_groups]
-        rows = effective_rows(weights.to(data.train.x.device), data.train)
+        known = weights.to(data.train.x.device)(data.train, weights.tries(data.train), data.train.row_weight)
+        rows = effective_rows(known.double().numpy(), len(known))
         facts["corrected"] = {"groups": names, "effective_rows": round(rows, 1)}
     return facts
 

@@ -86,4 +86,4 @@ class NeuralMethod(Method):
         """End the training of a classifier with the temperature of its logits, from the validation rows."""
         if isinstance(task, Classification):
             prices, steps = self.prices(policy, training), self.steps(policy.space)
-            policy.temperature.fill_(fit_temperature(policy, training.val, prices, steps, states))
+            policy.temperature.fill_(fit_temperature(policy, training.val, prices, steps, states, training.weights))

@@ -10,6 +10,7 @@ from scipy import stats
 from scipy.linalg import solveh_banded
 
 from askwise.core.arrays import Array
+from askwise.core.row_weights import effective_rows
 from askwise.data.tables.column import edges_at_quantiles
 
 FINEST = 128
@@ -21,22 +22,24 @@ MAX_P_VALUE = 1e-3
 WORTH_IT = 0.001
 
 
-def parts_that_explain(values: Array, answers: Array) -> int:
+def parts_that_explain(values: Array, answers: Array, weights: Array | None = None) -> int:
     """The number of parts for a column: 1, or as many as explain more of the answers (rows, outputs).
 
     Where a column tells much within narrow ranges, as a date or a coordinate does, coarse parts hide it; where it tells
     the same everywhere, parts only add to what has to be learnt. The answers are fitted by a line that bends at the
     edges of the parts, which are halved if an F test finds a better fit.
     """
-    finest = min(FINEST, len(values) // ROWS_PER_PART)
+    n_rows = effective_rows(weights, len(values))
+    weights = np.ones(len(values)) if weights is None else weights * (n_rows / weights.sum())
+    finest = min(FINEST, int(n_rows / ROWS_PER_PART))
     if finest < 2 or (answers == answers[0]).all():
         return 1
     order = np.argsort(values, kind="stable")
-    values, answers = values[order], answers[order]
-    n_parts, kept = 1, PiecewiseLinearFit.of(values, answers, 1)
+    values, answers, weights = values[order], answers[order], weights[order]
+    n_parts, kept = 1, PiecewiseLinearFit.of(values, answers, 1, weights)
     finer = 2
     while finer <= finest:
-        found = PiecewiseLinearFit.of(values, answers, finer)
+        found = PiecewiseLinearFit.of(values, answers, finer, weights)
         if found.is_better_than(kept):
             n_parts, kept = finer, found
         finer *= 2
@@ -48,23 +51,28 @@ class PiecewiseLinearFit:
     """A least squares fit of answers (rows, outputs) by a line with bends.
 
     residual_ss, total_ss: sums of squares of the answers around the fit and around their means. n_knots: where it
-    bends, ends included; shape: rows and outputs.
+    bends, ends included; n_rows: how many equal rows the weighted ones are worth.
     """
 
     residual_ss: float
     total_ss: float
     n_knots: int
-    shape: tuple[int, ...]
+    n_rows: float
+    n_outputs: int
 
     @property
     def explained(self) -> float:
         """The share of the answers' variance that is explained, less what chance explains."""
-        n_rows = self.shape[0]
-        return 1 - (self.residual_ss / max(n_rows - self.n_knots, 1)) / (self.total_ss / max(n_rows - 1, 1))
+        left = max(self.n_rows - self.n_knots, 1)
+        return 1 - (self.residual_ss / left) / (self.total_ss / max(self.n_rows - 1, 1))
 
     @staticmethod
-    def of(values: Array, answers: Array, n_parts: int) -> PiecewiseLinearFit:
-        """Fit answers (rows, outputs) with bends at the edges of so many parts of the values (rows,), which rise."""
+    def of(values: Array, answers: Array, n_parts: int, weights: Array | None = None) -> PiecewiseLinearFit:
+        """Fit answers (rows, outputs) with bends at the edges of so many parts of the values (rows,), which rise.
+
+        weights (rows,) add up to as many equal rows as these are worth.
+        """
+        weights = np.ones(len(values)) if weights is None else weights
         edges = edges_at_quantiles(values, n_parts)
         if not len(edges):
             edges = values[[0, -1]]
@@ -80,24 +88,25 @@ class PiecewiseLinearFit:
             return found
 
         # A value is a mean of the two edges beside it, so that the normal equations have two diagonals.
-        diagonal = summed((1 - share) ** 2, share**2)
-        beside = np.append(np.add.reduceat(share * (1 - share), starts), 0.0)
-        weighted = share[:, None] * answers
-        sums = summed(answers - weighted, weighted)
+        diagonal = summed(weights * (1 - share) ** 2, weights * share**2)
+        beside = np.append(np.add.reduceat(weights * share * (1 - share), starts), 0.0)
+        weighted = weights[:, None] * answers
+        of_right = share[:, None] * weighted
+        sums = summed(weighted - of_right, of_right)
         diagonal += 1e-9 * (diagonal.max() + 1e-9)
         height = solveh_banded(np.stack([diagonal, beside]), sums, lower=True)
-        residual_ss = float((answers**2).sum() - (sums * height).sum())
-        total_ss = float(((answers - answers.mean(0)) ** 2).sum())
-        return PiecewiseLinearFit(residual_ss, total_ss, len(edges), answers.shape)
+        residual_ss = float((weighted * answers).sum() - (sums * height).sum())
+        away = answers - np.average(answers, axis=0, weights=weights)
+        total_ss = float((weights[:, None] * away**2).sum())
+        return PiecewiseLinearFit(residual_ss, total_ss, len(edges), float(weights.sum()), answers.shape[1])
 
     def is_better_than(self, other: PiecewiseLinearFit) -> bool:
         """Whether it explains more than the other, with fewer bends, and more than chance would."""
-        n_rows, n_outputs = self.shape
-        more, left = self.n_knots - other.n_knots, n_rows - self.n_knots
+        more, left = self.n_knots - other.n_knots, self.n_rows - self.n_knots
         if more < 1 or left < 1 or self.residual_ss <= 0:
             return False
         if self.explained < other.explained + WORTH_IT * math.log2(self.n_knots / other.n_knots):
             return False
-        n_outputs = max(n_outputs - 1, 1)
+        n_outputs = max(self.n_outputs - 1, 1)
         ratio = ((other.residual_ss - self.residual_ss) / more) / (self.residual_ss / left)
         return bool(stats.f.sf(ratio, more * n_outputs, left * n_outputs) < MAX_P_VALUE)

@@ -10,6 +10,7 @@ from scipy import stats
 
 from askwise.core.arrays import Array
 from askwise.core.features import FeatureSpace
+from askwise.core.row_weights import effective_rows
 
 # Numbers are cut into so many bins at quantiles.
 BINS = 8
@@ -45,25 +46,28 @@ class Screening:
     """share (columns,): how much of the answer's variance each column explains by itself, 0 if that may be chance."""
 
     share: Array
-    n_rows: int
+    n_rows: float
 
     @staticmethod
-    def of(columns: Columns, answers: Array, gaps_count: Array | None = None) -> Screening:
-        """Test each column against answers (rows, outputs) by bins, and numbers by a line too.
+    def of(
+        columns: Columns, answers: Array, weights: Array | None = None, gaps_count: Array | None = None
+    ) -> Screening:
+        """Test each column against answers (rows, outputs) by bins, and numbers by a line too. weights: (rows,).
 
         Of columns that tell nothing, chance lets one pass on average, however many there are. gaps_count (columns,):
         whether a gap is a bin of its own, as by default; if not, a column is tested on the rows that have it.
         """
-        everywhere = _Tests.of_answers(answers)
+        weights = np.ones(len(answers)) if weights is None else weights
+        everywhere = _Tests.of_answers(answers, weights)
         found = []
         for c, (values, is_category) in enumerate(zip(columns.values.T, columns.is_category, strict=True)):
             if gaps_count is None or gaps_count[c]:
                 found.append(everywhere.of(values, is_category))
             else:
                 here = ~np.isnan(values)
-                found.append(_Tests.of_answers(answers[here]).of(values[here], is_category))
+                found.append(_Tests.of_answers(answers[here], weights[here]).of(values[here], is_category))
         share, p_value = np.array(found).reshape(-1, 2).T
-        return Screening(np.where(p_value * len(found) < 1, share, 0.0), len(answers))
+        return Screening(np.where(p_value * len(found) < 1, share, 0.0), everywhere.n_rows)
 
     def gain_of_columns(self) -> Array:
         """Factors (columns,) at which networks learn: all 1 with many rows; else the less a column explains, the less.
@@ -92,38 +96,50 @@ def gain_of_inputs(space: FeatureSpace, screening: Screening, rows_of_entry: Arr
 
 @dataclass(frozen=True)
 class _Tests:
-    """F tests of columns against the same answers (rows, outputs), centred, with a sum of squares `total`."""
+    """F tests of columns against the same answers (rows, outputs), centred, with a sum of squares `total`.
+
+    weights: of the rows, (rows,); they add up to n_rows, as many equal rows as these are worth.
+    """
 
     answers: Array
+    weights: Array
+    n_rows: float
     total: float
 
     @staticmethod
-    def of_answers(answers: Array) -> _Tests:
-        centred = answers - answers.mean(0)
-        return _Tests(centred, float((centred**2).sum()))
+    def of_answers(answers: Array, weights: Array) -> _Tests:
+        n_rows = effective_rows(weights, len(answers))
+        weights = weights * (n_rows / weights.sum())
+        centred = answers - np.average(answers, axis=0, weights=weights)
+        return _Tests(centred, weights, n_rows, float((weights[:, None] * centred**2).sum()))
 
     def of(self, values: Array, is_category: bool) -> tuple[float, float]:
         """The adjusted share of the variance explained, and how likely chance explains as much."""
         here = ~np.isnan(values)
         found = [self._by_code(_codes(values, here, is_category))]
         if not is_category:
-            found.append(self._by_line(np.where(here, values, values[here].mean() if here.any() else 0.0)))
+            found.append(self._by_line(np.where(here, values, self._mean(values, here))))
         share, p_value = (pick(part) for pick, part in zip((max, min), zip(*found, strict=True), strict=True))
         return max(share, 0.0), p_value * len(found)
 
     def _by_code(self, code: Array) -> tuple[float, float]:
-        count = np.bincount(code)
-        sums = np.stack([np.bincount(code, weights=column) for column in self.answers.T], 1)
-        explained = (sums**2 / np.maximum(count, 1)[:, None]).sum()
+        count = np.bincount(code, weights=self.weights)
+        sums = np.stack([np.bincount(code, weights=self.weights * column) for column in self.answers.T], 1)
+        explained = (sums**2 / np.where(count > 0, count, 1)[:, None]).sum()
         return self._test(explained, int((count > 0).sum()) - 1)
 
     def _by_line(self, values: Array) -> tuple[float, float]:
-        centred = values - values.mean()
-        spread = (centred**2).sum()
-        return (0.0, 1.0) if spread <= 0 else self._test((((centred @ self.answers) ** 2).sum()) / spread, 1)
+        centred = values - np.average(values, weights=self.weights)
+        weighted = self.weights * centred
+        spread = (weighted * centred).sum()
+        return (0.0, 1.0) if spread <= 0 else self._test((((weighted @ self.answers) ** 2).sum()) / spread, 1)
+
+    def _mean(self, values: Array, here: Array) -> float:
+        """The mean of the values that are there, 0 without any."""
+        return float(np.average(values[here], weights=self.weights[here])) if here.any() else 0.0
 
     def _test(self, explained: float, freedom: int) -> tuple[float, float]:
-        left = len(self.answers) - 1 - freedom
+        left = self.n_rows - 1 - freedom
         if freedom < 1 or left < 1 or self.total <= 0:
             return 0.0, 1.0
         share = min(explained / self.total, 1 - 1e-9)

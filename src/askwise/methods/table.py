@@ -167,9 +167,9 @@ class TableMethod(NeuralMethod):
         if isinstance(policy, PairPolicy):
             self.look_at_rows(policy, training)
         if self.base_rates and isinstance(policy, PairPolicy) and policy.first_layers:
-            answers = training.train.in_memory().y
-            assert answers is not None
-            policy.set_base_rate(policy.task.base_outputs(answers))
+            rows = training.train.in_memory()
+            assert rows.y is not None
+            policy.set_base_rate(policy.task.base_outputs(rows.y, rows.weight))
 
     def look_at_rows(self, policy: PairPolicy, training: Training) -> None:
         """Find out what columns tell by themselves, and less noisy answers to learn from, if the settings say so."""

@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import TargetEncoder
 
 from askwise.core.arrays import Array
+from askwise.core.row_weights import effective_rows
 from askwise.core.tasks import Classification, Task
 from askwise.methods.screening import Columns, Screening
 
@@ -44,20 +45,23 @@ MANY_ROUNDS, SOME_ROUNDS = 200, 100
 PARTS, SCALES = np.linspace(0, 1, 11), np.linspace(0.4, 1.6, 7)
 
 
-def soft_answers(task: Task, columns: Columns, inputs: Array, answers: Array, seed: int) -> Array | None:
+def soft_answers(
+    task: Task, columns: Columns, inputs: Array, answers: Array, seed: int, weights: Array | None = None
+) -> Array | None:
     """Targets (rows, outputs) to learn from; None if the answers are as good.
 
     A loss is linear in the answer: whoever learns from the mean answer of rows like this one learns the same, from
     less noise. Predictions of a model that has not seen the row are such a mean, as far as the model goes. So they
     count the more, the more is left unexplained, and the fewer rows there are. inputs: rows as networks see them, and
-    answers (rows,) as the task encodes them.
+    answers (rows,) as the task encodes them. weights: of the rows, (rows,), 1 on average.
     """
     if not _can_fold(task, answers):
         return None
     shares = one_hot(task, answers)
     teacher = ClassTeacher(task.n_outputs) if isinstance(task, Classification) else NumberTeacher()
-    predicted, unexplained = _Folds(teacher, columns, inputs, answers, shares, seed).predict()
-    weight = MOST_WEIGHT * min(1.0, unexplained / NOISY) * min(1.0, FULL_WEIGHT_ROWS / len(answers)) ** 0.5
+    predicted, unexplained = _Folds(teacher, columns, inputs, answers, shares, seed, weights).predict()
+    n_rows = effective_rows(weights, len(answers))
+    weight = MOST_WEIGHT * min(1.0, unexplained / NOISY) * min(1.0, FULL_WEIGHT_ROWS / n_rows) ** 0.5
     return (1 - weight) * shares + weight * predicted
 
 
@@ -100,14 +104,15 @@ class ClassTeacher:
         proba[:, model.classes_] = model.predict_proba(X)
         return np.log(np.clip(proba, 1e-3, 1))
 
-    def loss(self, guess: Array, answers: Array) -> float:
-        return -float(_log_proba(guess)[np.arange(len(answers)), answers].mean())
+    def loss(self, guess: Array, answers: Array, weights: Array | None) -> float:
+        return -float(np.average(_log_proba(guess)[np.arange(len(answers)), answers], weights=weights))
 
-    def blend(self, boosted: Array, linear: Array, answers: Array) -> tuple[Array, float]:
+    def blend(self, boosted: Array, linear: Array, answers: Array, weights: Array | None = None) -> tuple[Array, float]:
         """Predictions (rows, labels) from two guesses (rows, labels), and the share of the entropy unexplained."""
         blends = (scale * (part * boosted + (1 - part) * linear) for part in PARTS for scale in SCALES)
-        loss, found = min(((self.loss(blend, answers), blend) for blend in blends), key=lambda pair: pair[0])
-        frequency = np.bincount(answers, minlength=self.n_labels) / len(answers)
+        loss, found = min(((self.loss(blend, answers, weights), blend) for blend in blends), key=lambda pair: pair[0])
+        counts = np.bincount(answers, weights, self.n_labels)
+        frequency = counts / counts.sum()
         entropy = -(frequency * np.log(np.maximum(frequency, 1e-9))).sum()
         return np.exp(_log_proba(found)), loss / float(entropy)
 
@@ -135,15 +140,22 @@ class NumberTeacher:
         found: Array = model.predict(X)[:, None]
         return found
 
-    def loss(self, guess: Array, answers: Array) -> float:
-        return float(((answers - guess[:, 0]) ** 2).mean())
+    def loss(self, guess: Array, answers: Array, weights: Array | None) -> float:
+        return float(np.average((answers - guess[:, 0]) ** 2, weights=weights))
 
-    def blend(self, boosted: Array, linear: Array, answers: Array) -> tuple[Array, float]:
+    def blend(self, boosted: Array, linear: Array, answers: Array, weights: Array | None = None) -> tuple[Array, float]:
         """Predictions (rows, 1) from two guesses (rows, 1), and the share of the variance unexplained."""
         guesses = np.column_stack([boosted, linear])
-        weights, _ = nnls(guesses, answers.astype(np.float64))
-        found = (guesses @ weights)[:, None]
-        return found, self.loss(found, answers) / float(np.var(answers))
+        root = 1.0 if weights is None else np.sqrt(weights)
+        parts, _ = nnls((guesses.T * root).T, answers.astype(np.float64) * root)
+        found = (guesses @ parts)[:, None]
+        return found, self.loss(found, answers, weights) / _variance(answers, weights)
+
+
+def _variance(values: Array, weights: Array | None) -> float:
+    if weights is None:
+        return float(np.var(values))
+    return float(np.average((values - np.average(values, weights=weights)) ** 2, weights=weights))
 
 
 @dataclass
@@ -156,6 +168,7 @@ class _Folds:
     answers: Array
     shares: Array
     seed: int
+    weights: Array | None = None
 
     @cached_property
     def splits(self) -> list[tuple[Array, Array]]:
@@ -169,7 +182,8 @@ class _Folds:
             # A linear model that has not converged is a guess all the same.
             warnings.simplefilter("ignore")
             linear = self._linear()
-            return self.teacher.blend(self._boosted() if self._can_boost() else linear, linear, self.answers)
+            boosted = self._boosted() if self._can_boost() else linear
+            return self.teacher.blend(boosted, linear, self.answers, self.weights)
 
     def _can_boost(self) -> bool:
         """Whether rows are many and labels few enough, and every fold has a value to learn from."""
@@ -180,7 +194,7 @@ class _Folds:
     def _linear(self) -> Array:
         found = np.zeros(self.shares.shape)
         for train, rest in self.splits:
-            model = self.teacher.linear().fit(self.inputs[train], self.answers[train])
+            model = self.teacher.linear().fit(self.inputs[train], self.answers[train], self._weights_of(train))
             found[rest] = self.teacher.predict(model, self.inputs[rest])
         return found
 
@@ -192,17 +206,21 @@ class _Folds:
         for share in SHARES_OF_ROUNDS:
             found = np.zeros(self.shares.shape)
             for model, (train, rest), (learnt, asked, _) in zip(models, self.splits, tables, strict=True):
-                model.set_params(max_iter=round(share * self.teacher.rounds)).fit(learnt, self.answers[train])
+                model.set_params(max_iter=round(share * self.teacher.rounds))
+                model.fit(learnt, self.answers[train], self._weights_of(train))
                 found[rest] = self.teacher.predict(model, asked)
-            loss = self.teacher.loss(found, self.answers)
+            loss = self.teacher.loss(found, self.answers, self.weights)
             if loss >= least:
                 break
             best, least = found, loss
         return best
 
+    def _weights_of(self, rows: Array) -> Array | None:
+        return None if self.weights is None else self.weights[rows]
+
     def _table(self, train: Array, rest: Array) -> tuple[Array, Array, Array]:
         """What boosting learns from, what it predicts, and which columns are categories."""
-        columns = _kept(self.columns, train, self.shares[train])
+        columns = _kept(self.columns, train, self.shares[train], self._weights_of(train))
         return _for_boosting(columns, train, rest, self.answers[train], self.teacher.target_type)
 
     def _boosting(self, categories: Array) -> Any:
@@ -218,11 +236,11 @@ class _Folds:
         )
 
 
-def _kept(columns: Columns, rows: Array, answers: Array) -> Columns:
+def _kept(columns: Columns, rows: Array, answers: Array, weights: Array | None) -> Columns:
     """The columns that boosting learns from: of many, those that tell most in these rows."""
     if columns.values.shape[1] <= MOST_COLUMNS:
         return columns
-    share = Screening.of(Columns(columns.values[rows], columns.is_category), answers).share
+    share = Screening.of(Columns(columns.values[rows], columns.is_category), answers, weights).share
     best = np.sort(np.argsort(-share, kind="stable")[:MOST_COLUMNS])
     return Columns(columns.values[:, best], columns.is_category[best])
 

@@ -11,6 +11,7 @@ import torch
 
 from askwise.core.arrays import Array
 from askwise.core.features import FeatureSpace
+from askwise.core.row_weights import effective_rows
 from askwise.core.rows import Rows, evenly
 from askwise.core.tasks import Task
 from askwise.data.tables.column import edges_at_quantiles
@@ -43,13 +44,20 @@ class TrainingTable:
         return tuple(part.cpu().numpy() for part in (self.rows.x, self.rows.present, self.rows.y))  # type: ignore[return-value]
 
     @cached_property
+    def _weights(self) -> Array | None:
+        """The weights of the rows, (rows,); None if all are equal."""
+        return None if self.rows.weight is None else self.rows.weight.double().cpu().numpy()
+
+    @cached_property
     def screening(self) -> Screening:
         """What each column tells by itself."""
         some = evenly(len(self.rows), MOST_SCREENED).numpy()
         x, present, answers = (part[some] for part in self._parts)
+        weights = None if self._weights is None else self._weights[some]
         gaps_count = ~np.isin(self.space.group_of_column, self.selective)
-        found = Screening.of(columns_of(self.space, x, present), one_hot(self.task, answers), gaps_count)
-        return replace(found, n_rows=len(self.rows))
+        columns = columns_of(self.space, x, present)
+        found = Screening.of(columns, one_hot(self.task, answers), weights, gaps_count)
+        return replace(found, n_rows=effective_rows(self._weights, len(self.rows)))
 
     def edges(self, is_number: Array, n_parts: int | None) -> list[Array]:
         """The edges of so many parts of each number; None: of as many as explain the answers better."""
@@ -61,7 +69,8 @@ class TrainingTable:
         found = [np.empty(0)] * len(is_number)
         for c in np.flatnonzero(is_number):
             here = ~np.isnan(values[some, c])
-            count = n_parts or parts_that_explain(values[some, c][here], targets[here])
+            weights = None if self._weights is None else self._weights[some][here]
+            count = n_parts or parts_that_explain(values[some, c][here], targets[here], weights)
             found[c] = edges_at_quantiles(values[~np.isnan(values[:, c]), c], count)
         return found
 
@@ -77,7 +86,8 @@ class TrainingTable:
         x, present, answers = self._parts
         # That a value is there tells something only if it is not always.
         inputs = np.concatenate([x, present[:, ~present.all(0)]], axis=1)
-        found = soft_answers(self.task, columns_of(self.space, x, present), inputs, answers, seed % 2**31)
+        columns = columns_of(self.space, x, present)
+        found = soft_answers(self.task, columns, inputs, answers, seed % 2**31, self._weights)
         if found is None:
             return self.rows
         return replace(self.rows, soft_y=as_target(self.task, found).to(self.rows.x.device))

@@ -16,7 +16,7 @@ from askwise.core.tasks import Task
 from askwise.core.tensors import evaluating
 from askwise.core.walk import walk
 from askwise.training.episode import Episode
-from askwise.training.weights import WeightedObjective
+from askwise.training.weights import WeightedObjective, share_of_batch
 
 
 class Experience(Protocol):
@@ -75,7 +75,8 @@ class EpisodeObjective(WeightedObjective, Generic[E]):
         n_parts, _ = even_batches(len(rows), self.rows_per_update or len(rows))
         # Every n-th row, so that padding, which comes last, is spread over the parts.
         for part in (slice(start, None, n_parts) for start in range(n_parts)):
-            yield self.loss(rows.take(part), weight[part], experience.take(part))
+            loss = self.loss(rows.take(part), weight[part], experience.take(part))
+            yield loss * share_of_batch(weight[part])
 
     def validate(self, rows: Rows) -> Tensor:
         """Mean loss over all that is spent along the greedy path, from nothing on; with equal costs, over its states.
@@ -86,17 +87,16 @@ class EpisodeObjective(WeightedObjective, Generic[E]):
         return losses.sum() / (weights.sum() * self.task.unit)
 
     def path_losses(self, rows: Rows) -> tuple[Tensor, Tensor]:
-        """Of each row, the loss along its greedy path times what is spent with it, and all that is spent."""
+        """Of each row, the loss along its greedy path times what is spent with it, and all that is spent; weighted."""
         horizon = self.prices.mean() * (self.n_steps + 1)
         found = []
         for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
             assert batch.y is not None
-            ones = torch.ones(len(batch), device=rows.x.device)
-            losses, weights = torch.zeros_like(ones), torch.zeros_like(ones)
+            losses, weights = torch.zeros_like(batch.row_weight), torch.zeros_like(batch.row_weight)
             for t, step in enumerate(walk(self.policy, batch, self.prices, self.n_steps + 1)):
                 end = step.spent_next if t < self.n_steps else horizon
                 spent = torch.minimum(horizon, end) - torch.minimum(horizon, step.spent)
-                weight = self.weights(batch, step.known, ones) * spent
+                weight = self.weights(batch, step.known, batch.row_weight) * spent
                 losses += self.task.loss(step.belief.outputs, batch.y) * weight
                 weights += weight
             found.append((losses, weights))

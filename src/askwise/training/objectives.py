@@ -16,7 +16,7 @@ from askwise.core.tensors import evaluating
 from askwise.training.draws import seeded_rng
 from askwise.training.known_sets import random_known
 from askwise.training.update import without_gradients
-from askwise.training.weights import WeightedObjective, weighted_mean
+from askwise.training.weights import WeightedObjective, share_of_batch, weighted_mean
 
 
 def eval_losses(policy: Policy, task: Task, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:
@@ -57,17 +57,16 @@ class RandomDraws(WeightedObjective):
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         del progress
         errors, known = self.errors(rows)
-        yield weighted_mean(errors, self.weights(rows, known, weight))
+        yield weighted_mean(errors, self.weights(rows, known, weight)) * share_of_batch(weight)
 
     def validate(self, rows: Rows) -> Tensor:
         found, weights = [], []
         with seeded_rng(rows.x.device, seed=0):
             for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
-                ones = torch.ones(len(batch), device=rows.x.device)
                 for _ in range(self.validation_draws):
                     errors, known = self.errors(batch)
                     found.append(errors)
-                    weights.append(self.weights(batch, known, ones))
+                    weights.append(self.weights(batch, known, batch.row_weight))
         return weighted_mean(torch.cat(found), torch.cat(weights))
 
 
@@ -94,17 +93,16 @@ class MaskedPrediction(WeightedObjective):
         known = self.draw(rows.available)
         outputs, targets = self._outputs(rows, known), self.weights.targets(rows, known)
         losses = self.task.training_loss(outputs, targets) / self.task.unit
-        yield weighted_mean(losses, self.weights(rows, known, weight))
+        yield weighted_mean(losses, self.weights(rows, known, weight)) * share_of_batch(weight)
 
     def validate(self, rows: Rows) -> Tensor:
         total, weights = (torch.zeros((), device=rows.x.device) for _ in range(2))
         with seeded_rng(rows.x.device, seed=0):
             for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
                 assert batch.y is not None
-                ones = torch.ones(len(batch), device=rows.x.device)
                 for _ in range(self.validation_masks):
                     known = self.draw(batch.available)
-                    weight = self.weights(batch, known, ones)
+                    weight = self.weights(batch, known, batch.row_weight)
                     total += (self.task.loss(self._outputs(batch, known), batch.y) * weight).sum()
                     weights += weight.sum()
         return total / (weights * self.task.unit)

@@ -25,7 +25,7 @@ from askwise.training.episodes import EpisodeObjective
 from askwise.training.known_sets import random_known
 from askwise.training.replay import ReplayMemory, TargetPolicy
 from askwise.training.update import without_gradients
-from askwise.training.weights import WeightedObjective
+from askwise.training.weights import WeightedObjective, share_of_batch
 
 # Share of random questions in the first episodes, in the last ones, and how much of the training it takes to fall.
 FIRST_EPSILON, LAST_EPSILON, FALLS_WITHIN = 1.0, 0.1, 0.5
@@ -173,7 +173,7 @@ class QLearning(WeightedObjective, nn.Module):
             Belief(*(p.float().unflatten(0, known.shape[:2]) for p in (belief.outputs, belief.scores)))
             for belief in (online, online_eval, target)
         )
-        return self.loss(rows, weight, states, *each)
+        return self.loss(rows, weight, states, *each) * share_of_batch(weight)
 
     def loss(
         self, rows: Rows, weight: Tensor, states: States, online: Belief, online_eval: Belief, target: Belief
@@ -207,7 +207,7 @@ class QLearning(WeightedObjective, nn.Module):
         for batch in rows.batches(self.policy.space.rows_at_once(rows.x.device)):
             assert batch.y is not None
             *_, last = walk(self.policy, batch, self.prices, self.n_steps + 1, self.rule)
-            weight = self.weights(batch, last.known, torch.ones(len(batch), device=rows.x.device))
+            weight = self.weights(batch, last.known, batch.row_weight)
             total += (self.task.loss(last.belief.outputs, batch.y) * weight).sum()
             weights += weight.sum()
         return total / (weights * self.task.unit)

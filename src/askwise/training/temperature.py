@@ -11,10 +11,12 @@ from torch.nn import functional as F
 
 from askwise.core.policy import Policy
 from askwise.core.prices import Prices
+from askwise.core.row_weights import effective_rows
 from askwise.core.rows import Rows, evenly
 from askwise.core.walk import walk
 from askwise.training.draws import seeded_rng
 from askwise.training.known_sets import random_known
+from askwise.training.weights import StateWeights
 
 # More rows would not change one number.
 MOST_ROWS = 2048
@@ -22,47 +24,58 @@ MOST_ROWS = 2048
 SPREAD = 0.5
 # Never below 1: the best epoch was chosen by these rows, so predictions look better on them than on fresh rows.
 CANDIDATES = [math.exp(t / 40) for t in range(61)]
-# (policy, rows, prices, how many) -> outputs in so many states of each row, and which of them count.
-States = Callable[[Policy, Rows, Prices, int], Iterator[tuple[Tensor, Tensor]]]
+# (policy, rows, prices, how many) -> so many states of each row: outputs, known groups, and which of them count.
+States = Callable[[Policy, Rows, Prices, int], Iterator[tuple[Tensor, Tensor, Tensor]]]
 
 
-def greedy_states(policy: Policy, rows: Rows, prices: Prices, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Outputs in the states of the greedy path; a state that repeats the one before does not count."""
+def greedy_states(policy: Policy, rows: Rows, prices: Prices, n_states: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """The states of the greedy path; one that repeats the one before does not count."""
     counts = torch.ones(len(rows), dtype=torch.bool, device=rows.x.device)
     for step in walk(policy, rows, prices, n_states):
-        yield step.belief.outputs, counts
+        yield step.belief.outputs, step.known, counts
         counts = step.can_ask
 
 
-def random_states(policy: Policy, rows: Rows, prices: Prices, n_states: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Outputs of random sets of groups, which all count: for policies whose scores are expensive."""
+def random_states(policy: Policy, rows: Rows, prices: Prices, n_states: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Random sets of groups, which all count: for policies whose scores are expensive."""
     del prices
     counts = torch.ones(len(rows), dtype=torch.bool, device=rows.x.device)
     with seeded_rng(rows.x.device, seed=0):
-        masks = [policy.mask(random_known(rows.available), rows.present) for _ in range(n_states)]
-    for mask in masks:
-        yield policy(rows.x, mask, scores=False).outputs, counts
+        sets = [random_known(rows.available) for _ in range(n_states)]
+    for known in sets:
+        yield policy(rows.x, policy.mask(known, rows.present), scores=False).outputs, known, counts
 
 
 @torch.no_grad()
-def fit_temperature(policy: Policy, rows: Rows, prices: Prices, n_steps: int, states: States = greedy_states) -> float:
+def fit_temperature(
+    policy: Policy,
+    rows: Rows,
+    prices: Prices,
+    n_steps: int,
+    states: States = greedy_states,
+    weights: StateWeights | None = None,
+) -> float:
     """The likeliest temperature, 1 or above, of the predictions in some states, under a prior around 1.
 
     The predictor is judged in training on rows it has learnt from; on rows it has not it is often too sure. States of
-    one row are no separate evidence: each row counts once.
+    one row are no separate evidence: each row counts once, or as its weight says.
     """
     some = rows.take(evenly(len(rows), MOST_ROWS).to(rows.x.device))
-    found, answers = [], []
+    weigh = weights or StateWeights()
+    outputs, answers, counted = [], [], []
     for batch in some.batches(policy.space.rows_at_once(some.x.device)):
         assert batch.y is not None
-        found += list(states(policy, batch, prices, n_steps + 1))
-        answers.append(batch.y.repeat(n_steps + 1))
-    outputs, y = torch.cat([logits for logits, _ in found]), torch.cat(answers)
-    weight = torch.cat([counts for _, counts in found]).to(outputs.dtype)
+        for logits, known, counts in states(policy, batch, prices, n_steps + 1):
+            outputs.append(logits)
+            answers.append(batch.y)
+            counted.append(counts * weigh(batch, known, batch.row_weight))
+    logits, y = torch.cat(outputs), torch.cat(answers)
+    weight = torch.cat(counted).to(logits.dtype)
+    n_rows = effective_rows(None if some.weight is None else some.weight.double().cpu().numpy(), len(some))
 
     def negative_log_posterior(temperature: float) -> float:
-        nll = F.cross_entropy(outputs / temperature, y, reduction="none")
+        nll = F.cross_entropy(logits / temperature, y, reduction="none")
         mean = float((nll * weight).sum() / weight.sum())
-        return mean * len(some) + math.log(temperature) ** 2 / (2 * SPREAD**2)
+        return mean * n_rows + math.log(temperature) ** 2 / (2 * SPREAD**2)
 
     return min(CANDIDATES, key=negative_log_posterior)

@@ -62,6 +62,14 @@ class WeightedObjective:
     weights: StateWeights = StateWeights()
 
 
+def share_of_batch(weight: Tensor) -> Tensor:
+    """By how much the mean loss of a batch counts: the mean weight of its rows, without padding, whose weight is 0.
+
+    A mean under weights is divided by their sum, which differs from batch to batch; this makes up for it.
+    """
+    return weight.sum() / (weight > 0).sum().clamp_min(1)
+
+
 def weighted_mean(values: Tensor, weight: Tensor) -> Tensor:
     """The mean of values under weights, which broadcast; 0 if nothing counts."""
     weight = weight.expand_as(values)

@@ -29,7 +29,7 @@ from askwise.training.modes import frozen
 from askwise.training.objectives import MaskedPrediction, RandomDraws
 from askwise.training.temperature import random_states
 from askwise.training.update import without_gradients
-from askwise.training.weights import weighted_mean
+from askwise.training.weights import share_of_batch, weighted_mean
 
 HIDDEN, LAYERS = 256, 2
 # The share of the stage in which what the code costs comes to count: where it counts at once, less goes into the code.
@@ -101,7 +101,8 @@ class Reading(MaskedPrediction):
         outputs, later = self.policy.with_one_more(rows.x, mask, step.choice[0], rows.present)
         of_outputs, of_later = (self.task.training_loss(part, rows.y) for part in (outputs, later))
         weight_now, weight_later = (self.weights(rows, part, weight) for part in (known, known_next))
-        yield weighted_mean(of_outputs, weight_now) + weighted_mean(of_later * step.taken[0], weight_later)
+        loss = weighted_mean(of_outputs, weight_now) + weighted_mean(of_later * step.taken[0], weight_later)
+        yield loss * share_of_batch(weight)
 
 
 class Imputing(RandomDraws):
@@ -114,7 +115,7 @@ class Imputing(RandomDraws):
 
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         errors, known = self._errors(rows, (progress / FREE_CODE).clamp_max(1))
-        yield weighted_mean(errors, self.weights(rows, known, weight))
+        yield weighted_mean(errors, self.weights(rows, known, weight)) * share_of_batch(weight)
 
     def errors(self, rows: Rows) -> tuple[Tensor, Tensor]:
         return self._errors(rows, 1.0)
