@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
 from torch import Tensor
+
+from askwise.core.arrays import Array
 
 
 class RowSource(Protocol):
@@ -51,6 +53,10 @@ class Rows:
     def row_weight(self) -> Tensor:
         """How much each row counts, (rows,)."""
         return torch.ones(len(self), device=self.x.device) if self.weight is None else self.weight
+
+    def with_weight(self, weights: Array | None) -> Rows:
+        """The same rows with these weights, (rows,); None: all count the same."""
+        return replace(self, weight=None if weights is None else torch.from_numpy(weights))
 
     def __len__(self) -> int:
         return len(self.x)

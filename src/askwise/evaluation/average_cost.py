@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -18,6 +18,7 @@ from askwise.core.tasks import Classification
 from askwise.core.trace import Trace
 from askwise.evaluation.metrics import METRICS
 from askwise.evaluation.recorded import Outcome, Purchases, Recorded, folds
+from askwise.evaluation.weights import mean_and_error
 
 # Blends that are tried: how much information counts, and from which to which share of the average cost they may spend.
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -92,26 +93,26 @@ class BudgetCandidate(Candidate):
     found: Outcome
 
     def settle(self, rows: Array, k: float, least: float) -> Settled | None:
-        spent = self.found.spent[rows]
-        mean, error = spent.mean(), spent.std() / math.sqrt(len(spent))
+        weights = self.found.weights[rows]
+        mean, error = mean_and_error(self.found.spent[rows], weights)
         if mean - NINE_OF_TEN * error < least or not _fits(mean, error, k):
             return None
-        return Settled(self.budget, float(self.found.loss[rows].mean()))
+        return Settled(self.budget, float(np.average(self.found.loss[rows], weights=weights)))
 
     def outcome(self, rule: Rule) -> Outcome:
         del rule
         return self.found
 
 
-def _fits(mean: Array, error: Array, k: float) -> Array:
+def _fits(mean: Any, error: Any, k: float) -> Any:
     """Whether mean costs on the validation rows promise to stay near k on fresh ones."""
     return (mean <= k * (1 + 1e-9)) & (mean + NINE_OF_TEN * error <= MOST_SPENT * k)
 
 
-def expected_cost(spent: Array) -> Interval:
-    """Where the mean cost of as many fresh rows lies in 19 of 20 cases, from what each row spent."""
-    half = NINETEEN_OF_TWENTY * float(spent.std()) / math.sqrt(len(spent))
-    mean = float(spent.mean())
+def expected_cost(spent: Array, weights: Array | None = None) -> Interval:
+    """Where the mean cost of as many fresh rows lies in 19 of 20 cases, from what each row spent, and counts."""
+    mean, error = mean_and_error(spent, np.ones(len(spent)) if weights is None else weights)
+    half = NINETEEN_OF_TWENTY * error
     return Interval(max(0.0, mean - half), mean + half)
 
 
@@ -153,7 +154,7 @@ class Chooser:
         candidates, (_, plain) = self._candidates(k), self.baseline(k)
         best = self._best(list(candidates.values()), self._every, k)
         # What is no better on the rows that it was settled on needs no folds.
-        if best is None or best[1].loss >= plain.loss.mean() or not self._wins(list(candidates.values()), k, plain):
+        if best is None or best[1].loss >= plain.mean_loss or not self._wins(list(candidates.values()), k, plain):
             return None
         return next(kind for kind, candidate in candidates.items() if candidate is best[0])
 
@@ -164,7 +165,7 @@ class Chooser:
             return plain, found
         candidate = self._candidate(kind, k)
         settled = candidate.settle(self._every, k, self._least(k))
-        if settled is None or settled.loss > found.loss.mean():
+        if settled is None or settled.loss > found.mean_loss:
             return plain, found
         return settled.rule, candidate.outcome(settled.rule)
 
@@ -181,11 +182,11 @@ class Chooser:
         limit = count * self.price
         budget = Budget(max(limit, k))
         found = self.walk.within(budget)
-        if found.spent.mean() < NEARLY_ALL * k and self.weights:
+        if found.mean_spent < NEARLY_ALL * k and self.weights:
             weight = self.weights[len(self.weights) // 2]
             blend = BlendCandidate(self.walk, Blend(0.0, weight, limit, limit + self.price))
             settled = blend.settle(self._every, k, 0.0)
-            if settled is not None and (mixed := blend.outcome(settled.rule)).spent.mean() > found.spent.mean():
+            if settled is not None and (mixed := blend.outcome(settled.rule)).mean_spent > found.mean_spent:
                 return settled.rule, mixed
         return budget, found
 
@@ -203,14 +204,19 @@ class Chooser:
     @cached_property
     def _cost_of_counts(self) -> Array:
         """What rows cost on average if so many groups are asked of each, at most; equal prices only."""
-        price = self.price or 1.0
-        counts = np.arange(len(self.walk.spent) + 1)
-        return np.asarray([np.minimum(self.walk.spent[-1], count * price).mean() for count in counts])
+        price, end = self.price or 1.0, self.walk.end
+        counts, rows = np.arange(len(self.walk.spent) + 1), np.arange(self.walk.n_rows)
+        spent = ((np.minimum(self.walk.spent[-1], count * price), np.minimum(count, end)) for count in counts)
+        return np.asarray([np.average(cost, weights=self.walk.weights[at, rows]) for cost, at in spent])
+
+    @cached_property
+    def everything(self) -> float:
+        """What asking everything costs on average."""
+        return self.walk.outcome(self.walk.end).mean_spent
 
     def _least(self, k: float) -> float:
         """What is to be spent at least."""
-        everything = float(self.walk.spent[-1].mean())
-        return LEAST_SPENT * k if self.price is not None and everything > k else 0.0
+        return LEAST_SPENT * k if self.price is not None and self.everything > k else 0.0
 
     def _candidates(self, k: float) -> dict[Kind | Budget, Candidate]:
         """What may be better than the budget of k, by its kind."""
@@ -227,7 +233,7 @@ class Chooser:
         return BlendCandidate(self.walk, kind.blend(k, self.price))
 
     def _walked(self, trace: Trace) -> Outcome:
-        return Outcome(trace, trace.stops[0].at, self.walk.task, self.walk.truth)
+        return Outcome(trace, trace.stops[0].at, self.walk.task, self.walk.truth, self.walk.row_weights)
 
     def _best(self, candidates: Sequence[Candidate], rows: Array, k: float) -> tuple[Candidate, Settled] | None:
         """The candidate with the lowest loss on some rows."""
@@ -236,34 +242,34 @@ class Chooser:
 
     def _wins(self, candidates: Sequence[Candidate], k: float, plain: Outcome) -> bool:
         """Whether what is best on the other folds beats the budget on each fold: in loss and in what is shown."""
-        loss, outputs = plain.loss.copy(), plain.outputs.clone()
+        loss, outputs, share = plain.loss.copy(), plain.outputs.clone(), plain.share.copy()
         for fold in folds(len(loss), N_FOLDS):
             best = self._best(candidates, ~fold, k)
             if best is not None:
                 found = best[0].outcome(best[1].rule)
-                loss[fold], outputs[fold] = found.loss[fold], found.outputs[fold]
-        needed = ONE_STANDARD_ERROR if plain.spent.mean() >= SPENDS_LITTLE * k else 0.0
-        gain = plain.loss - loss
-        wins = _is_above(gain, needed) or (gain.mean() > 0 and _is_above(self._fewer_errors(outputs, plain), needed))
-        return wins and self._is_no_worse(outputs, plain)
+                loss[fold], outputs[fold], share[fold] = found.loss[fold], found.outputs[fold], found.share[fold]
+        needed = ONE_STANDARD_ERROR if plain.mean_spent >= SPENDS_LITTLE * k else 0.0
+        gain = plain.share * plain.loss - share * loss
+        fewer = self._fewer_errors(outputs, share, plain)
+        wins = _is_above(gain, needed) or (gain.mean() > 0 and _is_above(fewer, needed))
+        return wins and self._is_no_worse(outputs, share, plain)
 
-    def _fewer_errors(self, outputs: Tensor, plain: Outcome) -> Array:
-        """Of each row, 1 if it is told right only now, -1 if only by the budget; 0 of numbers.
+    def _fewer_errors(self, outputs: Tensor, share: Array, plain: Outcome) -> Array:
+        """Of each row, its share if it is told right only now, less its share if only by the budget; 0 of numbers.
 
         Errors vary less from row to row than losses: a gain shows in fewer rows.
         """
         if not isinstance(self.walk.task, Classification):
             return np.zeros(self.walk.n_rows)
         right = [part.argmax(1).numpy() == self.walk.truth for part in (outputs, plain.outputs)]
-        return right[0].astype(float) - right[1]
+        return share * right[0] - plain.share * right[1]
 
-    def _is_no_worse(self, outputs: Tensor, plain: Outcome) -> bool:
+    def _is_no_worse(self, outputs: Tensor, share: Array, plain: Outcome) -> bool:
         """Whether the metric that people look at is no worse: accuracy of several classes, AUROC of two."""
         task = self.walk.task
         if not isinstance(task, Classification):
             return True
         metric = METRICS[task.kind]["auroc" if len(task.labels) == 2 else "accuracy"]
-        ones = np.ones((1, self.walk.n_rows))
-        both = [task.decode(part) for part in (outputs, plain.outputs)]
-        ours, theirs = (float(metric(answer, self.walk.truth, ones)[0]) for answer in both)
+        both = ((outputs, share), (plain.outputs, plain.share))
+        ours, theirs = (float(metric(task.decode(part), self.walk.truth, counts[None])[0]) for part, counts in both)
         return not ours < theirs

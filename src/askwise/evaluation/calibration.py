@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,11 +13,13 @@ import torch
 
 from askwise.core.arrays import Array
 from askwise.core.costs import are_equal, total_cost
+from askwise.core.row_weights import effective_rows
 from askwise.core.rows import Rows, evenly
 from askwise.core.stopping import Budget
 from askwise.core.tasks import Classification, Task
 from askwise.evaluation.estimates import by_bin, estimates_summary, realised
 from askwise.evaluation.metrics import bin_sums, coded, equal_mass_bins, expected_calibration_error
+from askwise.evaluation.weights import mean_and_error
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
 
@@ -36,7 +39,8 @@ class Calibration:
 
     at_budget, everything: probabilities (rows, classes) or predictions (rows,), at the budget and with everything
     known; truth: positions of labels, or numbers; questions: as from `realised`, None where scores are only an order;
-    too_dear: groups that cost more than the budget, of which nothing is said here.
+    too_dear: groups that cost more than the budget, of which nothing is said here. weights: how much each row counts,
+    (rows,); None if all count the same.
     """
 
     task: Task
@@ -46,6 +50,7 @@ class Calibration:
     truth: Array
     questions: pd.DataFrame | None
     too_dear: tuple[str, ...] = ()
+    weights: Array | None = None
 
     @cached_property
     def summary(self) -> dict[str, float]:
@@ -53,9 +58,9 @@ class Calibration:
         numbers = {"budget": self.budget}
         if isinstance(self.task, Classification):
             for name, proba in {"ece": self.at_budget, "ece_everything": self.everything}.items():
-                by_chance = drawn_ece(proba)
+                by_chance = drawn_ece(proba, weights=self.weights)
                 numbers |= {
-                    name: _ece(proba, self.truth),
+                    name: _ece(proba, self.truth, self.weights),
                     f"{name}_if_perfect": float(by_chance.mean()),
                     f"{name}_if_perfect_high": float(np.quantile(by_chance, 0.95)),
                 }
@@ -79,6 +84,7 @@ def calibration(model: Model, rows: Rows, y: Array, costs: Costs = None) -> Cali
         truth,
         realised(model, rows, y, rule.k, costs, some) if model.policy.is_information else None,
         tuple(name for name, can_pay in zip(model.schema.space.names, affordable, strict=True) if not can_pay),
+        None if rows.weight is None else rows.weight.double().numpy(),
     )
 
 
@@ -93,8 +99,9 @@ def calibration_budget(prices: Sequence[float]) -> float:
     return float(total_cost(prices) * n_questions / len(prices))
 
 
-def _ece(proba: Array, truth: Array) -> float:
-    return float(expected_calibration_error(proba, truth, np.ones((1, len(truth))))[0])
+def _ece(proba: Array, truth: Array, weights: Array | None) -> float:
+    counts = np.ones(len(truth)) if weights is None else weights
+    return float(expected_calibration_error(proba, truth, counts[None])[0])
 
 
 def perfect_ece(proba: Array, draws: int = 200, seed: int = 0) -> float:
@@ -102,25 +109,42 @@ def perfect_ece(proba: Array, draws: int = 200, seed: int = 0) -> float:
     return float(drawn_ece(proba, draws, seed).mean())
 
 
-def drawn_ece(proba: Array, draws: int = 200, seed: int = 0) -> Array:
+def drawn_ece(proba: Array, draws: int = 200, seed: int = 0, weights: Array | None = None) -> Array:
     """The ECE that a perfect model with these predictions shows by chance, once a draw of the labels, (draws,).
 
     Labels are drawn from the probabilities; all that ECE sees of them is whether the likeliest one came.
     """
     confidence = proba.max(1)
     rng = np.random.default_rng(seed)
-    bins = equal_mass_bins(confidence, np.ones((1, len(confidence))))
-    gaps = (((rng.random(len(confidence)) < confidence) - confidence)[None] for _ in range(draws))
-    return np.array([np.abs(bin_sums(bins, gap)).sum() for gap in gaps]) / len(confidence)
+    weights = np.ones(len(confidence)) if weights is None else weights
+    bins = equal_mass_bins(confidence, weights[None])
+    gaps = (weights * ((rng.random(len(confidence)) < confidence) - confidence) for _ in range(draws))
+    return np.array([np.abs(bin_sums(bins, gap[None])).sum() for gap in gaps]) / weights.sum()
 
 
-def reliability(proba: Array, truth: Array) -> pd.DataFrame:
+def reliability(proba: Array, truth: Array, weights: Array | None = None) -> pd.DataFrame:
     """Mean confidence and accuracy, with its 95 % interval from low to high, of the n rows in each bin of the ECE."""
     confidence, right = proba.max(1), (proba.argmax(1) == truth).astype(float)
-    bins = by_bin(pd.DataFrame({"confidence": confidence, "accuracy": right}), "confidence")
-    n, means = bins.size(), bins.mean()
-    low, high = _wilson(means["accuracy"].to_numpy(), n.to_numpy())
-    return pd.DataFrame({"n": n, **means, "low": low, "high": high}).reset_index(drop=True)
+    bins = _binned({"confidence": confidence, "accuracy": right}, "confidence", weights)
+    low, high = _wilson(bins["accuracy"].to_numpy(), bins["effective"].to_numpy())
+    return bins[["n", "confidence", "accuracy"]].assign(low=low, high=high)
+
+
+def _binned(columns: dict[str, Array], by: str, weights: Array | None) -> pd.DataFrame:
+    """Bins of rows: n, how many equal rows they are worth (effective), the mean of each column and its error."""
+    table = pd.DataFrame(columns).assign(weight=1.0 if weights is None else weights)
+    records = []
+    for _, part in by_bin(table, by):
+        weight, n = part["weight"].to_numpy(), len(part)
+        effective = effective_rows(weight, n)
+        record = {"n": n, "effective": effective}
+        # One row tells nothing of its spread.
+        more = math.sqrt(effective / (effective - 1)) if n > 1 else math.nan
+        for name in columns:
+            mean, error = mean_and_error(part[name].to_numpy(), weight)
+            record |= {name: mean, f"{name}_error": error * more}
+        records.append(record)
+    return pd.DataFrame(records)
 
 
 def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
@@ -130,15 +154,14 @@ def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
-def number_reliability(prediction: Array, truth: Array) -> pd.DataFrame:
+def number_reliability(prediction: Array, truth: Array, weights: Array | None = None) -> pd.DataFrame:
     """Mean prediction and mean truth in at most ten equal bins of the prediction, with a 95 % interval of the latter.
 
     One row tells nothing of its spread: there the interval is NaN.
     """
-    bins = by_bin(pd.DataFrame({"prediction": prediction, "truth": truth}), "prediction")
-    means, half = bins.mean(), Z * bins["truth"].sem()
-    ends = {"low": means["truth"] - half, "high": means["truth"] + half}
-    return pd.DataFrame({"n": bins.size(), **means, **ends}).reset_index(drop=True)
+    bins = _binned({"prediction": prediction, "truth": truth}, "prediction", weights)
+    mean, half = bins["truth"], Z * bins["truth_error"]
+    return bins[["n", "prediction", "truth"]].assign(low=mean - half, high=mean + half)
 
 
 def confidence_counts(proba: Array, truth: Array) -> pd.DataFrame:

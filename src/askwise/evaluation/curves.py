@@ -20,6 +20,7 @@ from askwise.core.tasks import Classification, entropy, error_probability
 from askwise.core.trace import Trace
 from askwise.evaluation.metrics import bootstrap_draws, coded, metrics
 from askwise.evaluation.thresholds import budgets, thresholds
+from askwise.evaluation.weights import RowWeights
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
 
@@ -36,7 +37,10 @@ def curve(
     bootstrap: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> pd.DataFrame:
-    """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range."""
+    """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range.
+
+    Rows count as much as their weights.
+    """
     prices = model.costs(costs)
     # Unequal prices take a walk for each budget too.
     share = 1 if are_equal(prices) else 1 / (1 + points)
@@ -61,6 +65,7 @@ def curve_of_trace(
     walks: those that were made before, by budget.
     """
     draws = bootstrap_draws(len(rows), bootstrap) if bootstrap else None
+    weights = RowWeights.of(rows)
     signals = TraceSignals.of(model, trace, prices)
     found = _rules(model, signals, prices, points)
     # With equal costs a budget cuts the same walk, since all or none of the groups are affordable.
@@ -70,7 +75,8 @@ def curve_of_trace(
     for point in found:
         own = walked.get(point.rule.k) if isinstance(point.rule, Budget) else None
         at = _cut(trace, signals, point.rule) if own is None else own.stops[0].at
-        measures = cost_and_metrics(model, trace if own is None else own, at, truth, draws)
+        walk = trace if own is None else own
+        measures = cost_and_metrics(model, walk, at, truth, draws, weights.at(walk, at))
         records.append({"rule": point.name, "parameter": point.number, **measures})
     order = {name: i for i, name in enumerate(RULES)}
     table = pd.DataFrame(records).drop_duplicates(["rule", "mean_cost", "mean_groups"])
@@ -156,14 +162,14 @@ def _average_costs(model: Model, prices: tuple[float, ...], points: int) -> list
 
 
 def cost_and_metrics(
-    model: Model, trace: Trace, at: Tensor, truth: Array, draws: Array | None = None
+    model: Model, trace: Trace, at: Tensor, truth: Array, draws: Array | None = None, weights: Array | None = None
 ) -> dict[str, float]:
     """Mean cost, mean number of groups and every metric of rows that stop at these steps of a trace."""
     outputs, spent, n_asked = trace.at(at)
     return {
-        "mean_cost": float(spent.mean()),
-        "mean_groups": float(n_asked.double().mean()),
-        **metrics(model.task, model.task.decode(outputs), truth, draws),
+        "mean_cost": float(np.average(spent.double().numpy(), weights=weights)),
+        "mean_groups": float(np.average(n_asked.double().numpy(), weights=weights)),
+        **metrics(model.task, model.task.decode(outputs), truth, draws, weights),
     }
 
 

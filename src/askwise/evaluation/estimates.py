@@ -32,6 +32,7 @@ def realised(
     information), largest (the largest estimate of any open group), loss_reduction; of classes also entropy, that of
     the prediction before asking, and entropy_reduction. Losses are cross entropy in nats, or squared errors.
     Information is never negative, so an estimate below 0 promises 0, as in `step.value_per_cost`, which chooses.
+    Where rows have weights, the column weight has them.
     """
     chosen = torch.arange(len(rows)) if which is None else which
     prices = model.prices(model.costs(costs))
@@ -59,7 +60,8 @@ def realised(
             if not bool(step.can_ask.any()):
                 break
         parts.append(_records({name: np.stack(v) for name, v in states.items()}, some.numpy(), model))
-    return pd.concat(parts, ignore_index=True)
+    found = pd.concat(parts, ignore_index=True)
+    return found if rows.weight is None else found.assign(weight=rows.weight.double().numpy()[found["row"]])
 
 
 def _records(states: dict[str, Array], rows: Array, model: Model) -> pd.DataFrame:
@@ -82,12 +84,19 @@ def realised_bins(questions: pd.DataFrame) -> pd.DataFrame:
     reductions = [name for name in ("loss_reduction", "entropy_reduction") if name in questions]
     found = []
     for _, part in by_bin(questions, "predicted"):
-        record: dict[str, float] = {"n": len(part), "predicted": part["predicted"].mean()}
+        weight = _weights(part)
+        record: dict[str, float] = {"n": len(part), "predicted": np.average(part["predicted"], weights=weight)}
         for name in reductions:
-            mean = part[name].mean()
-            record |= {name: mean, f"{name}_error": _error(part[name] - mean, part["row"], len(part))}
+            mean = float(np.average(part[name], weights=weight))
+            error = _error(weight * (part[name] - mean), part["row"], float(weight.sum()))
+            record |= {name: mean, f"{name}_error": error}
         found.append(record)
     return pd.DataFrame(found)
+
+
+def _weights(table: pd.DataFrame) -> pd.Series[float]:
+    """How much each record counts."""
+    return table["weight"] if "weight" in table else pd.Series(1.0, table.index)
 
 
 def _error(residuals: pd.Series[Any], rows: pd.Series[Any], over: float) -> float:
@@ -110,21 +119,24 @@ def estimates_summary(questions: pd.DataFrame) -> dict[str, float]:
     no information can exceed.
     """
     predicted, brought, rows = (questions[name] for name in ("predicted", "loss_reduction", "row"))
-    away = predicted - predicted.mean()
-    total, spread = float(predicted.sum()), float((away**2).sum())
-    ratio = float(brought.sum()) / total if total else np.nan
-    slope = float((away * brought).sum()) / spread if spread else np.nan
+    weight = _weights(questions)
+    away = predicted - (weight * predicted).sum() / weight.sum()
+    total, spread = float((weight * predicted).sum()), float((weight * away**2).sum())
+    ratio = float((weight * brought).sum()) / total if total else np.nan
+    slope = float((weight * away * brought).sum()) / spread if spread else np.nan
+    unexplained = brought - (weight * brought).sum() / weight.sum() - slope * away
     numbers = {
         "realised_over_predicted": ratio,
-        "realised_over_predicted_error": _error(brought - ratio * predicted, rows, total),
+        "realised_over_predicted_error": _error(weight * (brought - ratio * predicted), rows, total),
         "slope": slope,
-        "slope_error": _error(away * (brought - brought.mean() - slope * away), rows, spread),
+        "slope_error": _error(weight * away * unexplained, rows, spread),
     }
     if "entropy" in questions:
-        numbers["share_above_entropy"] = float((questions["largest"] > questions["entropy"]).mean())
+        above = questions["largest"] > questions["entropy"]
+        numbers["share_above_entropy"] = float((weight * above).sum() / weight.sum())
     return numbers
 
 
 def by_bin(table: pd.DataFrame, by: str) -> DataFrameGroupBy[Any, Any]:
     """The records of a table in at most ten bins of about equally many, by one of its columns."""
-    return table.groupby(equal_mass_bins(table[by].to_numpy(), np.ones((1, len(table))))[0])
+    return table.groupby(equal_mass_bins(table[by].to_numpy(), _weights(table).to_numpy()[None])[0])

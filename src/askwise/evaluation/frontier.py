@@ -18,6 +18,7 @@ from askwise.evaluation.curves import Walks, cost_and_metrics, curve_of_trace
 from askwise.evaluation.metrics import coded
 from askwise.evaluation.recorded import Outcome, Recorded
 from askwise.evaluation.thresholds import average_costs, budgets, thresholds
+from askwise.evaluation.weights import RowWeights
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
 
@@ -37,8 +38,9 @@ def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: in
     prices = model.costs(costs)
     trace, truth = model.trace(rows, [None], prices), coded(model.task, y)
     some = _some(model, rows)
-    walks = _walks(model, rows.take(some), prices)
-    return _frontier(model, trace.take(some), truth[some.numpy()], prices, walks, _spending(trace), points)
+    walks, weights = _walks(model, rows.take(some), prices), RowWeights.of(rows)
+    recorded = Recorded.of(model, trace.take(some), truth[some.numpy()], weights.take(some))
+    return _frontier(model, recorded, prices, walks, _spending(trace, weights), points)
 
 
 def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd.DataFrame:
@@ -46,8 +48,10 @@ def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd
     prices = model.costs(costs)
     trace, truth = model.trace(rows, [None], prices), coded(model.task, y)
     some = _some(model, rows)
-    walks, spending = _walks(model, rows.take(some), prices), _spending(trace)
-    chosen = _frontier(model, trace.take(some), truth[some.numpy()], prices, walks, spending)
+    walks, weights = _walks(model, rows.take(some), prices), RowWeights.of(rows)
+    spending = _spending(trace, weights)
+    recorded = Recorded.of(model, trace.take(some), truth[some.numpy()], weights.take(some))
+    chosen = _frontier(model, recorded, prices, walks, spending)
     model.frontiers[prices] = chosen
     if model.policy.is_information:
         model.spending[prices] = spending
@@ -73,30 +77,33 @@ def _walks(model: Model, rows: Rows, prices: tuple[float, ...]) -> Walks:
     return {rule.k: model.trace(rows, [rule], prices, rule) for rule in rules}
 
 
-def _spending(trace: Trace) -> pd.DataFrame:
+def _spending(trace: Trace, weights: RowWeights) -> pd.DataFrame:
     """What many penalties spend on average."""
     penalties = thresholds(trace.best.numpy(), trace.spent.numpy(), FINE_POINTS)
     # Row by row: all stops of all rows at once would fill gigabytes.
     stops = Penalty.steps_of_many(trace.best.numpy(), penalties)
-    cost = sum(spent[at] for spent, at in zip(trace.spent.numpy().T, stops, strict=True))
-    return pd.DataFrame({"penalty": penalties, "mean_cost": cost / trace.spent.shape[1]})
+    cost, total = np.zeros(len(penalties)), np.zeros(len(penalties))
+    for spent, weight, at in zip(trace.spent.numpy().T, weights.of_states(trace).T, stops, strict=True):
+        cost += spent[at] * weight[at]
+        total += weight[at]
+    return pd.DataFrame({"penalty": penalties, "mean_cost": cost / total})
 
 
 def _frontier(
     model: Model,
-    trace: Trace,
-    truth: Array,
+    recorded: Recorded,
     prices: tuple[float, ...],
     walks: Walks,
     spending: pd.DataFrame,
     points: int = 100,
 ) -> pd.DataFrame:
     price = prices[0] if are_equal(prices) else None
-    chooser = Chooser(Recorded.of(model, trace, truth), price, model.policy.is_information, walks)
+    chooser = Chooser(recorded, price, model.policy.is_information, walks)
     records = []
     for k, rule, found in _chosen(chooser, prices, points):
-        interval = expected_cost(found.spent)
-        record = {"average_cost": k, "rule": str(rule), **cost_and_metrics(model, found.trace, found.at, truth)}
+        interval = expected_cost(found.spent, found.weights)
+        measures = cost_and_metrics(model, found.trace, found.at, recorded.truth, weights=found.weights)
+        record = {"average_cost": k, "rule": str(rule), **measures}
         records.append(record | {"cost_low": interval.low, "cost_high": interval.high})
     table = pd.DataFrame(records).drop_duplicates("mean_cost", keep="first").reset_index(drop=True)
     if not model.policy.is_information:
@@ -114,7 +121,7 @@ def _some(model: Model, rows: Rows) -> Tensor:
 
 def _chosen(chooser: Chooser, prices: tuple[float, ...], points: int) -> Iterator[tuple[float, Rule, Outcome]]:
     """The rule for each of many average costs; what kind of rule is better than a budget is found at some of them."""
-    everything = float(chooser.walk.spent[-1].mean())
+    everything = chooser.everything
     # Where a budget takes a walk, there are walks under these.
     grid = budgets(prices) if chooser.budgets else budgets(prices, 10)
     tried = np.array([k for k in grid if 0 < k < everything])

@@ -197,16 +197,26 @@ def bootstrap_draws(n_rows: int, count: int, seed: int = 0) -> Array:
     return draws
 
 
-def metrics(task: Task, answer: Array, y: Array, draws: Array | None = None) -> dict[str, float]:
-    """Every metric of the task; with bootstrap draws also 95 % intervals, as `<metric>_low` and `_high`, but of ECE."""
-    ones = np.ones((1, len(y)))
+def metrics(
+    task: Task, answer: Array, y: Array, draws: Array | None = None, weights: Array | None = None
+) -> dict[str, float]:
+    """Every metric of the task; with bootstrap draws also 95 % intervals, as `<metric>_low` and `_high`, but of ECE.
+
+    weights: of the rows, (rows,); those of weight 0 are as if they were not there.
+    """
+    if weights is None:
+        weights = np.ones(len(y))
+    elif not (weights > 0).all():
+        kept = weights > 0
+        draws = None if draws is None else draws[:, kept]
+        answer, y, weights = answer[kept], y[kept], weights[kept]
     # A few draws at a time, so that memory does not grow with their number.
     chunks = [] if draws is None else np.array_split(draws, -(-draws.size // 2_000_000))
     result: dict[str, float] = {}
     for name, metric in METRICS[task.kind].items():
-        result[name] = float(metric(answer, y, ones)[0])
+        result[name] = float(metric(answer, y, weights[None])[0])
         if chunks and metric.has_interval:
-            drawn = np.concatenate([metric(answer, y, chunk.astype(float)) for chunk in chunks])
+            drawn = np.concatenate([metric(answer, y, chunk * weights) for chunk in chunks])
             drawn = drawn[np.isfinite(drawn)]
             low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
             result |= {f"{name}_low": float(low), f"{name}_high": float(high)}

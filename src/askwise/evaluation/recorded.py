@@ -14,17 +14,19 @@ from askwise.core.arrays import Array
 from askwise.core.stopping import Blend, Budget
 from askwise.core.tasks import Classification, Task, error_probability
 from askwise.core.trace import Trace
+from askwise.evaluation.weights import RowWeights
 from askwise.model.model import Model
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Rows that stop at these steps of a trace: what each of them cost, and its loss, (rows,)."""
+    """Rows that stop at these steps of a trace: what each of them cost, its loss, and how much it counts, (rows,)."""
 
     trace: Trace
     at: Tensor
     task: Task
     truth: Array
+    row_weights: RowWeights
 
     @cached_property
     def outputs(self) -> Tensor:
@@ -38,10 +40,30 @@ class Outcome:
     def loss(self) -> Array:
         return _loss(self.task, self.outputs, self.truth)
 
+    @cached_property
+    def weights(self) -> Array:
+        return self.row_weights.at(self.trace, self.at)
+
+    @property
+    def mean_spent(self) -> float:
+        return float(np.average(self.spent, weights=self.weights))
+
+    @property
+    def mean_loss(self) -> float:
+        return float(np.average(self.loss, weights=self.weights))
+
+    @property
+    def share(self) -> Array:
+        """The weights with a mean of 1: a mean of share * loss is the mean loss."""
+        return self.weights / self.weights.mean()
+
 
 @dataclass(frozen=True)
 class Recorded:
-    """A walk to its end, (steps + 1, rows): spent, best value per cost, error (1 - max p; classes only) and loss."""
+    """A walk to its end, (steps + 1, rows): spent, best value per cost, error (1 - max p; classes only) and loss.
+
+    weights: how much each row counts in each state.
+    """
 
     trace: Trace
     task: Task
@@ -50,16 +72,19 @@ class Recorded:
     best: Array
     error: Array | None
     loss: Array
+    weights: Array
+    row_weights: RowWeights
     can_ask: bool = True
 
     @staticmethod
-    def of(model: Model, trace: Trace, truth: Array) -> Recorded:
-        task = model.task
+    def of(model: Model, trace: Trace, truth: Array, row_weights: RowWeights | None = None) -> Recorded:
+        task, counts = model.task, row_weights or RowWeights(np.ones(len(truth)))
         # Step by step: in float64 all at once would fill gigabytes.
         doubts = [error_probability(outputs) for outputs in trace.outputs] if isinstance(task, Classification) else None
         loss = np.stack([_loss(task, outputs, truth) for outputs in trace.outputs])
         error = None if doubts is None else torch.stack(doubts).double().numpy()
-        return Recorded(trace, task, truth, trace.spent.double().numpy(), trace.best.double().numpy(), error, loss)
+        walked = trace.spent.double().numpy(), trace.best.double().numpy()
+        return Recorded(trace, task, truth, *walked, error, loss, counts.of_states(trace), counts)
 
     @property
     def end(self) -> Array:
@@ -72,7 +97,7 @@ class Recorded:
 
     def outcome(self, at: Array) -> Outcome:
         """Rows that stop at these steps, (rows,)."""
-        return Outcome(self.trace, torch.from_numpy(at), self.task, self.truth)
+        return Outcome(self.trace, torch.from_numpy(at), self.task, self.truth, self.row_weights)
 
     def within(self, budget: Budget) -> Outcome:
         """Rows that stop at the first question that a budget can't pay: with equal prices, as under that budget."""
@@ -84,7 +109,8 @@ class Purchases:
     """The steps that blends of one weight, between the same limits, pay for; a threshold says for how many of them.
 
     A row goes on while the lowest signal so far is at the threshold or above. So the steps of all rows, sorted by that,
-    add up to the mean cost, its variance and the mean loss at every threshold.
+    add up to the mean cost, its error and the mean loss at every threshold. A sum grows with a step by what the state
+    after it counts more than the state before.
     """
 
     def __init__(self, walk: Recorded, rule: Blend) -> None:
@@ -99,10 +125,13 @@ class Purchases:
         order = np.argsort(-self.lowest[step, row], kind="stable")
         step, self.row = step[order], row[order]
         self.level = self.lowest[step, self.row]
-        before, after = (step, self.row), (step + 1, self.row)
-        self.paid = walk.spent[after] - walk.spent[before]
-        self.paid_squares = walk.spent[after] ** 2 - walk.spent[before] ** 2
-        self.gained = walk.loss[after] - walk.loss[before]
+        self.before, self.after = (step, self.row), (step + 1, self.row)
+        squares = walk.weights**2
+        # What the error of a mean is made of: weights, squared weights, and both times the cost.
+        self.sums = [
+            walk.weights, walk.weights * walk.spent, squares, squares * walk.spent, squares * walk.spent**2,
+        ]  # fmt: skip
+        self.weighted_loss = walk.weights * walk.loss
 
     @cached_property
     def places(self) -> Array:
@@ -119,15 +148,28 @@ class Purchases:
 
     def spending(self, rows: Array) -> tuple[Array, Array]:
         """At each of the places, the mean cost of some rows (a bool each) and its standard error."""
-        weight = rows[self.row] / rows.sum()
-        mean, squares = (np.r_[0.0, np.cumsum(part * weight)][self.places] for part in (self.paid, self.paid_squares))
-        return mean, np.sqrt(np.maximum(squares - mean**2, 0.0) / rows.sum())
+        weight, cost, squares, squares_cost, squares_cost2 = (self._summed(part, rows) for part in self.sums)
+        mean = cost / weight
+        away = squares_cost2 - 2 * mean * squares_cost + mean**2 * squares
+        return mean, np.sqrt(np.maximum(away, 0.0)) / weight
 
     def mean_loss(self, rows: Array, place: int) -> float:
         """The mean loss of some rows where so many of the steps are paid for."""
-        some = slice(0, place)
-        gained = (self.gained[some] * rows[self.row[some]]).sum()
-        return float((self.walk.loss[0][rows].sum() + gained) / rows.sum())
+        loss, weight = (
+            self._grown(part, rows, place).sum() + part[0][rows].sum()
+            for part in (self.weighted_loss, self.walk.weights)
+        )
+        return float(loss / weight)
+
+    def _grown(self, part: Array, rows: Array, most: int | None = None) -> Array:
+        """By how much each of the first steps changes a sum over some rows of a part of the states."""
+        some = slice(0, most)
+        change = part[self.after] - part[self.before]
+        return np.asarray(change[some] * rows[self.row[some]])
+
+    def _summed(self, part: Array, rows: Array) -> Array:
+        """At each of the places, the sum over some rows of a part of the states."""
+        return np.asarray(part[0][rows].sum() + np.r_[0.0, np.cumsum(self._grown(part, rows))][self.places])
 
     def stops(self, threshold: float) -> Array:
         """The steps at which a threshold stops the rows."""

@@ -9,15 +9,21 @@ from typing import Any
 import torch
 
 from askwise._version import __version__
+from askwise.core.row_weights import effective_rows
+from askwise.core.rows import Rows
 from askwise.evaluation import metrics
+from askwise.evaluation.weights import RowWeights
 from askwise.methods.preparation import Prepared
 from askwise.model.model import Model
 from askwise.training.loop import Training
 
 
 def make_card(model: Model, data: Prepared, training: Training, seconds: float) -> dict[str, Any]:
-    """The card of a model that was trained on this data in so many seconds; what gaps tell, if there are any."""
-    with_everything = model.task.decode(model.outputs(data.val))
+    """The card of a model that was trained on this data in so many seconds.
+
+    It tells of gaps, if there are any, and under weights how many equal rows the weighted ones are worth.
+    """
+    with_everything, truth = model.task.decode(model.outputs(data.val)), metrics.coded(model.task, data.val_answers)
     card = {
         "askwise": __version__,
         "torch": torch.__version__,
@@ -26,6 +32,12 @@ def make_card(model: Model, data: Prepared, training: Training, seconds: float) 
         "rows_validated": len(data.val),
         "seconds": round(seconds, 1),
         "epochs": {s: sum(h["stage"] == s for h in training.history) for s in training.stages},
-        "validation": metrics.metrics(model.task, with_everything, metrics.coded(model.task, data.val_answers)),
+        "validation": metrics.metrics(model.task, with_everything, truth, weights=RowWeights.of(data.val).of_rows),
     }
+    if data.train.weight is not None or data.val.weight is not None:
+        card["effective_rows"] = {"trained": _effective(data.train), "validated": _effective(data.val)}
     return card | ({"gaps": [asdict(group) for group in data.gaps]} if data.gaps else {})
+
+
+def _effective(rows: Rows) -> float:
+    return round(effective_rows(RowWeights.of(rows).of_rows, len(rows)), 1)

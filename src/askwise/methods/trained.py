@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError
+from askwise.core.row_weights import check_row_weights
 from askwise.core.rows import Rows
 from askwise.core.step import StoppingRule
 from askwise.data.tables.gaps import gaps_table
@@ -82,11 +83,16 @@ class TrainedEstimator(BaseEstimator):
         inputs = self.inputs(X)
         return self.model_.schema.encode(inputs), getattr(inputs, "index", None)
 
-    def _rows_and_answers(self, X: Any, y: Any) -> tuple[Rows, Array]:
+    def _rows_and_answers(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Array]:
+        """Rows with weights, and their answers; rows of weight 0 are left out."""
         rows, _ = self._rows(X)
         answers = self.check_target(y)
         check_consistent_length(rows.x, answers)
-        return rows, answers
+        weights = check_row_weights(sample_weight, len(rows))
+        if weights is None:
+            return rows, answers
+        kept = np.flatnonzero(weights)
+        return rows.take(torch.from_numpy(kept)).with_weight(weights[kept]), answers[kept]
 
     def _rule(self, stop: StoppingRule | None) -> StoppingRule | None:
         return self.stop if stop is None else stop
@@ -126,14 +132,21 @@ class TrainedEstimator(BaseEstimator):
         bootstrap: int = 0,
         points: int = 20,
         progress: Callable[[float], None] | None = None,
+        sample_weight: Any = None,
     ) -> pd.DataFrame:
-        """Every metric against mean cost, for every rule; `bootstrap` draws add 95 % intervals."""
-        rows, answers = self._rows_and_answers(X, y)
+        """Every metric against mean cost, for every rule; `bootstrap` draws add 95 % intervals.
+
+        sample_weight: how much each row counts, in metrics and mean costs.
+        """
+        rows, answers = self._rows_and_answers(X, y, sample_weight)
         return curves.curve(self.model_, rows, answers, costs, points, bootstrap, progress)
 
-    def frontier(self, X: Any, y: Any, costs: Costs = None) -> pd.DataFrame:
-        """What each average cost brings on rows of your own; AverageCost uses it from now on under these costs."""
-        rows, answers = self._rows_and_answers(X, y)
+    def frontier(self, X: Any, y: Any, costs: Costs = None, sample_weight: Any = None) -> pd.DataFrame:
+        """What each average cost brings on rows of your own; AverageCost uses it from now on under these costs.
+
+        sample_weight: how much each row counts.
+        """
+        rows, answers = self._rows_and_answers(X, y, sample_weight)
         return frontier.keep_frontier(self.model_, rows, answers, costs).copy()
 
     @property

@@ -96,7 +96,7 @@ def tables(calibrations: Calibrations) -> dict[str, pd.DataFrame]:
 
 def _reliability(c: Calibration) -> pd.DataFrame:
     by_bin = calibration.reliability if isinstance(c.task, Classification) else calibration.number_reliability
-    return by_bin(c.at_budget, c.truth)
+    return by_bin(c.at_budget, c.truth, c.weights)
 
 
 def drawings(calibrations: Calibrations) -> dict[str, Callable[[], Picture]]:
