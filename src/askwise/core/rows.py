@@ -32,7 +32,8 @@ class Rows:
     """Encoded rows: inputs x (rows, entries; 0 where absent), present (rows, columns), available (rows, groups), y.
 
     soft_y: what to learn from instead of y, if that is not the same: (rows, labels) shares of the labels, or numbers.
-    weight: how much each row counts, (rows,), 1 on average; None if all count the same.
+    weight: how much each row counts, (rows,), 1 on average; None if all count the same. tries: whether available groups
+    may turn out to be absent; what is asked in vain costs nothing.
     """
 
     x: Tensor
@@ -41,6 +42,7 @@ class Rows:
     y: Tensor | None = None
     soft_y: Tensor | None = None
     weight: Tensor | None = None
+    tries: bool = False
 
     @property
     def target(self) -> Tensor:
@@ -65,8 +67,8 @@ class Rows:
         """Apply a function to every tensor; if availability is presence, one tensor stays both."""
         present = change(self.present)
         available = present if self.available is self.present else change(self.available)
-        others = (None if part is None else change(part) for part in (self.y, self.soft_y, self.weight))
-        return Rows(change(self.x), present, available, *others)
+        y, soft_y, weight = (None if part is None else change(part) for part in (self.y, self.soft_y, self.weight))
+        return Rows(change(self.x), present, available, y, soft_y, weight, self.tries)
 
     def take(self, index: Tensor | slice) -> Rows:
         return self.map_tensors(lambda part: part[index])

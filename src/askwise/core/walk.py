@@ -88,7 +88,8 @@ class Walk:
         self.known = torch.zeros_like(rows.available)
         self.spent = prices.nothing_spent(len(rows))
         self.tracker = policy.track(rows)
-        self.recorded = policy.space.recorded(rows.present) if policy.space.presence_columns else None
+        in_vain = rows.tries or policy.space.presence_columns
+        self.recorded = policy.space.recorded(rows.present) if in_vain else None
 
     def step(self) -> Step:
         """The step at which the rows stand now."""

@@ -23,6 +23,7 @@ from askwise.evaluation.thresholds import budgets, thresholds
 from askwise.evaluation.weights import RowWeights
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
+from askwise.training.weights import StateWeights
 
 # Walks under budgets, by budget.
 Walks = dict[float, Trace]
@@ -36,17 +37,20 @@ def curve(
     points: int = 20,
     bootstrap: int = 0,
     progress: Callable[[float], None] | None = None,
+    states: StateWeights | None = None,
 ) -> pd.DataFrame:
     """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range.
 
-    Rows count as much as their weights.
+    Rows count as much as their weights; states: if it differs from state to state, rows need their answers.
     """
+    rows = rows if states is None else states.rows_with_tries(rows)
     prices = model.costs(costs)
     # Unequal prices take a walk for each budget too.
     share = 1 if are_equal(prices) else 1 / (1 + points)
     trace = model.trace(rows, [None], prices, progress=None if progress is None else _within(progress, 0, share))
     rest = None if progress is None else _within(progress, share, 1 - share)
-    return curve_of_trace(model, rows, coded(model.task, y), trace, prices, points, bootstrap, rest)
+    weights = RowWeights.of(rows, states)
+    return curve_of_trace(model, rows, coded(model.task, y), trace, prices, points, bootstrap, rest, weights=weights)
 
 
 def curve_of_trace(
@@ -59,13 +63,14 @@ def curve_of_trace(
     bootstrap: int = 0,
     progress: Callable[[float], None] | None = None,
     walks: Walks | None = None,
+    weights: RowWeights | None = None,
 ) -> pd.DataFrame:
     """The same from a walk of these rows to the end. Rules that limit what can be chosen need walks of their own.
 
-    walks: those that were made before, by budget.
+    walks: those that were made before, by budget. weights: by default those of the rows.
     """
     draws = bootstrap_draws(len(rows), bootstrap) if bootstrap else None
-    weights = RowWeights.of(rows)
+    weights = weights or RowWeights.of(rows)
     signals = TraceSignals.of(model, trace, prices)
     found = _rules(model, signals, prices, points)
     # With equal costs a budget cuts the same walk, since all or none of the groups are affordable.

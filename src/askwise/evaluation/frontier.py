@@ -21,6 +21,7 @@ from askwise.evaluation.thresholds import average_costs, budgets, thresholds
 from askwise.evaluation.weights import RowWeights
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
+from askwise.training.weights import StateWeights
 
 # Penalties to look up what each of them spends.
 FINE_POINTS = 2000
@@ -43,12 +44,18 @@ def frontier(model: Model, rows: Rows, y: Array, costs: Costs = None, points: in
     return _frontier(model, recorded, prices, walks, _spending(trace, weights), points)
 
 
-def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd.DataFrame:
-    """Have a model keep the frontier and the curve of these rows, and what it spends at many penalties."""
+def keep_frontier(
+    model: Model, rows: Rows, y: Array, costs: Costs = None, states: StateWeights | None = None
+) -> pd.DataFrame:
+    """Have a model keep the frontier and the curve of these rows, and what it spends at many penalties.
+
+    states: how much states count; by default as much as their rows.
+    """
+    rows = rows if states is None else states.rows_with_tries(rows)
     prices = model.costs(costs)
     trace, truth = model.trace(rows, [None], prices), coded(model.task, y)
     some = _some(model, rows)
-    walks, weights = _walks(model, rows.take(some), prices), RowWeights.of(rows)
+    walks, weights = _walks(model, rows.take(some), prices), RowWeights.of(rows, states)
     spending = _spending(trace, weights)
     recorded = Recorded.of(model, trace.take(some), truth[some.numpy()], weights.take(some))
     chosen = _frontier(model, recorded, prices, walks, spending)
@@ -60,7 +67,7 @@ def keep_frontier(model: Model, rows: Rows, y: Array, costs: Costs = None) -> pd
         walks = {k: walked.take(few) for k, walked in walks.items()}
         kept = some[few]
         of_kept = rows.take(kept), truth[kept.numpy()], trace.take(kept)
-        model.curves[prices] = curve_of_trace(model, *of_kept, prices, walks=walks)
+        model.curves[prices] = curve_of_trace(model, *of_kept, prices, walks=walks, weights=weights.take(kept))
     return chosen
 
 

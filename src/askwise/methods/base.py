@@ -174,7 +174,7 @@ class Method(TrainedEstimator):
             self.train(policy, training, data.task)
             self.after_training(policy)
             model = Model(data.schema, data.task, policy.to("cpu").eval(), device=str(device))
-            frontier.keep_frontier(model, data.val, data.val_answers)
+            frontier.keep_frontier(model, data.val, data.val_answers, states=weights.to(torch.device("cpu")))
         return replace(model, device=self.inference_device(device)), training
 
     def _checkpoint(self, policy: Policy, data: Prepared) -> Checkpoint | None:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from askwise._version import __version__
+from askwise.core.arrays import Array
 from askwise.core.row_weights import effective_rows
 from askwise.core.rows import Rows
 from askwise.evaluation import metrics
@@ -32,11 +33,16 @@ def make_card(model: Model, data: Prepared, training: Training, seconds: float) 
         "rows_validated": len(data.val),
         "seconds": round(seconds, 1),
         "epochs": {s: sum(h["stage"] == s for h in training.history) for s in training.stages},
-        "validation": metrics.metrics(model.task, with_everything, truth, weights=RowWeights.of(data.val).of_rows),
+        "validation": metrics.metrics(model.task, with_everything, truth, weights=_validation_weights(data, training)),
     }
     if data.train.weight is not None or data.val.weight is not None:
         card["effective_rows"] = {"trained": _effective(data.train), "validated": _effective(data.val)}
     return card | ({"gaps": [asdict(group) for group in data.gaps]} if data.gaps else {})
+
+
+def _validation_weights(data: Prepared, training: Training) -> Array:
+    """How much the validation rows count with everything known."""
+    return RowWeights.of(training.weights.rows_with_tries(data.val), training.weights).of_rows
 
 
 def _effective(rows: Rows) -> float:

@@ -22,7 +22,7 @@ from askwise.data.tables.questions import QuestionSpec
 from askwise.data.tables.schema import Schema
 from askwise.methods.base import with_settings
 from askwise.methods.checks import check_whole, check_whole_or_named, check_whole_or_none
-from askwise.methods.gap_correction import MISSING, facts_of_gaps, gap_weights, groups_to_correct
+from askwise.methods.gap_correction import MISSING, facts_of_gaps, groups_to_correct
 from askwise.methods.neural import PRETRAIN_UPDATES, NeuralMethod
 from askwise.methods.preparation import Prepared
 from askwise.methods.training_table import TrainingTable
@@ -33,6 +33,7 @@ from askwise.networks.mlp import Mlp, MlpTrunk
 from askwise.networks.pair import SeparateNetworks, SharedNetworks
 from askwise.networks.pair_policy import PairPolicy
 from askwise.training.devices import pick_device
+from askwise.training.gap_weights import GapWeights
 from askwise.training.loop import Training
 from askwise.training.schedule import NARROW, dropout_for, hidden_for, longer_for
 from askwise.training.update import Plan
@@ -79,7 +80,7 @@ class TableMethod(NeuralMethod):
 
     def state_weights(self, data: Prepared) -> StateWeights:
         names = groups_to_correct(self.missing, data.gaps)
-        return gap_weights(data.schema.space, data.task, names, data.train) if names else StateWeights()
+        return GapWeights.fit(data.schema.space, data.task, names, data.train) if names else StateWeights()
 
     def facts_of_gaps(self, data: Prepared, training: Training) -> dict[str, Any]:
         return facts_of_gaps(self.missing, data, training.weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -10,8 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from askwise.core.arrays import Array
 from askwise.core.features import FeatureSpace
 from askwise.core.rows import Rows
+from askwise.core.tasks import Classification, Task
+from askwise.data.tables.gaps import answer_cuts
 from askwise.data.tables.presence_model import PresenceModel
 from askwise.training.weights import StateWeights
 
@@ -52,6 +56,18 @@ class GapWeights(StateWeights):
                 setattr(self, name, value.to(device))
         return self
 
+    @staticmethod
+    def fit(space: FeatureSpace, task: Task, names: Sequence[str], rows: Rows) -> GapWeights:
+        """Weights fitted to these rows, which have answers, against the gaps of the groups of these names."""
+        assert rows.y is not None
+        groups = np.array(sorted(space.position[name] for name in names), dtype=np.int64)
+        answers, n_answers, cuts = _answers(task, rows.y.cpu().numpy())
+        present = space.recorded(rows.present).cpu().numpy()[:, groups]
+        free = rows.x[:, free_entries(space)].cpu().numpy()
+        weight = None if rows.weight is None else rows.weight.cpu().numpy()
+        model = PresenceModel.fit(present, answers, n_answers, weight, free if free.shape[1] else None)
+        return GapWeights(space, groups, model, cuts)
+
     def tries(self, rows: Rows) -> Tensor:
         """Which groups may be tried, (rows, groups): those that are there, and all whose gaps are weighed."""
         available = rows.available.clone()
@@ -59,7 +75,7 @@ class GapWeights(StateWeights):
         return available
 
     def rows_with_tries(self, rows: Rows) -> Rows:
-        return replace(rows, available=self.tries(rows))
+        return replace(rows, available=self.tries(rows), tries=True)
 
     def __call__(self, rows: Rows, known: Tensor, row_weight: Tensor) -> Tensor:
         of_answer = self.of_answers(rows, known)
@@ -98,6 +114,14 @@ class GapWeights(StateWeights):
         """The number of each row's answer, (batch,)."""
         assert rows.y is not None
         return torch.bucketize(rows.y.double(), self.cuts, right=True) if len(self.cuts) else rows.y
+
+
+def _answers(task: Task, y: Array) -> tuple[Array, int, Array]:
+    """The number of each row's answer, how many there are, and the numbers between which one lies."""
+    if isinstance(task, Classification):
+        return y, task.n_outputs, np.empty(0)
+    cuts = answer_cuts(y.astype(np.float64))
+    return np.searchsorted(cuts, y, side="right"), len(cuts) + 1, cuts
 
 
 def free_entries(space: FeatureSpace) -> list[int]:
