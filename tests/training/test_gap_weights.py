@@ -13,8 +13,8 @@ from askwise.core.features import FeatureSpace
 from askwise.core.rows import Rows
 from askwise.core.tasks import Classification, Regression
 from askwise.data.tables.presence_model import PresenceModel
-from askwise.methods.gap_correction import gap_weights
 from askwise.training.episode import Episode
+from askwise.training.gap_weights import GapWeights
 
 SPACE = FeatureSpace(("a", "b", "c"), (1.0, 1.0, 1.0), (0, 1, 2), (0, 1, 2))
 WITH_FREE = FeatureSpace(("a", "b", "c"), (1.0, 1.0, 1.0), (0, 1, 2, -1), (0, 1, 2, 3))
@@ -59,7 +59,7 @@ def test_with_any_set_tried_answers_are_as_frequent_as_before_whatever_was_recor
     y = (rng.random(N) < 0.6).astype(np.int64)
     shares = [[0.8, 0.3, 0.5], [0.2, 0.7, 0.5]]
     rows = rows_of(by_answer(rng, y, shares) if kind == "independent" else together(rng, y), y)
-    weights = gap_weights(SPACE, TASK, SPACE.names, rows)
+    weights = GapWeights.fit(SPACE, TASK, SPACE.names, rows)
     present = rows.present.numpy()
     tried = [SPACE.position[name] for name in known]
     for pattern in np.unique(present[:, tried], axis=0):
@@ -72,7 +72,7 @@ def test_a_product_of_groups_would_be_wrong_if_they_are_recorded_together():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, N)
     rows = rows_of(together(rng, y), y)
-    each = [gap_weights(SPACE, TASK, [name], rows) for name in "ab"]
+    each = [GapWeights.fit(SPACE, TASK, [name], rows) for name in "ab"]
     product = [w(rows, states(name, N), rows.row_weight) for w, name in zip(each, "ab", strict=True)]
     has = rows.present[:, :2].all(1)
     weight = (product[0] * product[1])[has]
@@ -85,10 +85,10 @@ def test_only_what_is_beyond_free_columns_is_weighed():
     y = (rng.random(N) < expit(2 * free)).astype(np.int64)
     by_free = rng.random((N, 3)) < expit(free)[:, None]
     rows = rows_of(by_free, y, free)
-    weights = gap_weights(WITH_FREE, TASK, ["a"], rows)
+    weights = GapWeights.fit(WITH_FREE, TASK, ["a"], rows)
     weight = weights(rows, states("a", N), rows.row_weight)
     assert float((weight - 1).abs().mean()) < 0.05
-    without = gap_weights(SPACE, TASK, ["a"], rows_of(by_free, y))
+    without = GapWeights.fit(SPACE, TASK, ["a"], rows_of(by_free, y))
     assert float((without(rows_of(by_free, y), states("a", N), rows.row_weight) - 1).abs().mean()) > 0.2
 
 
@@ -96,7 +96,7 @@ def test_gaps_by_chance_hardly_change_a_weight():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 2000)
     rows = rows_of(rng.random((2000, 3)) < 0.6, y)
-    weights = gap_weights(SPACE, TASK, SPACE.names, rows)
+    weights = GapWeights.fit(SPACE, TASK, SPACE.names, rows)
     assert float((weights(rows, states("abc", 2000), rows.row_weight) - 1).abs().mean()) < 0.03
 
 
@@ -104,7 +104,7 @@ def test_soft_answers_are_weighed_label_by_label():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, N)
     rows = rows_of(by_answer(rng, y, [[0.8, 0.5, 0.5], [0.2, 0.5, 0.5]]), y)
-    weights = gap_weights(SPACE, TASK, ["a"], rows)
+    weights = GapWeights.fit(SPACE, TASK, ["a"], rows)
     soft = replace(rows, soft_y=torch.nn.functional.one_hot(rows.y).float())
     known = torch.stack([states("", N), states("a", N)])
     assert torch.allclose(weights(soft, known, rows.row_weight), weights(rows, known, rows.row_weight))
@@ -121,7 +121,7 @@ def test_numbers_are_weighed_by_their_range():
     rng = np.random.default_rng(0)
     y = rng.normal(size=N).astype(np.float32)
     rows = rows_of(rng.random((N, 3)) < np.where(y > 0.5, 0.9, 0.3)[:, None], y)
-    weights = gap_weights(SPACE, Regression(0.0, 1.0), ["a"], rows)
+    weights = GapWeights.fit(SPACE, Regression(0.0, 1.0), ["a"], rows)
     weight, has = weights(rows, states("a", N), rows.row_weight), rows.present[:, 0]
     assert abs(float((weight * rows.y)[has].sum() / weight[has].sum())) < 0.05
     assert float(rows.y[has].mean()) > 0.2

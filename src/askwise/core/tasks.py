@@ -49,7 +49,8 @@ def _tensor(values: tuple[float, ...], dtype: torch.dtype, device: torch.device)
     return torch.tensor(values, dtype=dtype, device=device)
 
 
-def _cross_entropy(outputs: Tensor, y: Tensor) -> Tensor:
+def cross_entropy(outputs: Tensor, y: Tensor) -> Tensor:
+    """Cross entropy of each row in nats, of logits and numbers of labels (rows,) or shares of labels (rows, labels)."""
     from torch.nn import functional as F
 
     return F.cross_entropy(outputs, y, reduction="none")
@@ -119,7 +120,7 @@ class Classification(Task):
         return torch.tensor([position[label] for label in y.tolist()], dtype=torch.int64)
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        return _cross_entropy(outputs, y)
+        return cross_entropy(outputs, y)
 
     def training_loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Cross entropy; with class weights w, of logits + log w, so that the logits stay at the true prevalence.
@@ -131,8 +132,8 @@ class Classification(Task):
             return self.loss(outputs, y)
         weights = _tensor(self.weights, outputs.dtype, outputs.device)
         if y.is_floating_point():
-            return _cross_entropy(outputs + weights.log(), y * weights)
-        return _cross_entropy(outputs + weights.log(), y) * weights[y]
+            return cross_entropy(outputs + weights.log(), y * weights)
+        return cross_entropy(outputs + weights.log(), y) * weights[y]
 
     def base_outputs(self, y: Tensor, weight: Tensor | None = None) -> Tensor:
         # A label that is absent here may still come: as rare as half a row.

@@ -107,9 +107,9 @@ class SoftSelection(EpisodeObjective[Selections]):
         outputs = self.policy(rows.x.repeat(len(sets), 1), mask, scores=False).outputs
         # What is selected softly is known in part; how much a state counts is no reason to select.
         states = sets.detach()
-        losses = self.task.training_loss(outputs, self.weights.targets(rows, states)) / self.task.unit
+        losses, of_states = self.weights.predictor_losses(self.task.training_loss, outputs, rows, states, weight)
         counts = torch.cat([can_ask, torch.ones_like(can_ask[:1]).expand(2, -1)])
-        return weighted_mean(losses.view_as(counts), counts * self.weights(rows, states, weight))
+        return weighted_mean(losses, counts * of_states) / self.task.unit
 
     def _selected(self, rows: Rows, known: Tensor, asked: Tensor) -> Tensor:
         """How far each group is selected next, (states, batch, groups): 0 where it is not open, else 1 in all."""

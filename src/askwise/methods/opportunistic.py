@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
-from askwise.core.rows import Rows, repeat_rows
+from askwise.core.rows import Rows
 from askwise.core.tasks import Task
 from askwise.methods.base import ClassifierMethod, with_settings
 from askwise.methods.q_learning import QMethod
@@ -45,10 +45,12 @@ class OpportunisticObjective(QLearning):
     def loss(
         self, rows: Rows, weight: Tensor, states: States, online: Belief, online_eval: Belief, target: Belief
     ) -> Tensor:
-        shape, n_states = online.outputs.shape[:2], self.n_steps + 1
-        surprise = self.task.training_loss(online.outputs.flatten(0, 1), repeat_rows(rows.target, shape[0])).view(shape)
+        n_states, known = self.n_steps + 1, torch.cat([states.known, states.random[None]])
         state_weight, step_weight = self.state_and_step_weights(rows, weight, states)
-        predictor = weighted_mean(surprise, state_weight)
+        surprise, of_states = self.weights.predictor_losses(
+            self.task.training_loss, online.outputs.flatten(0, 1), rows, known, weight
+        )
+        predictor = weighted_mean(surprise, of_states * (state_weight > 0))
 
         probability = online_eval.outputs[:n_states].softmax(2)
         change = (probability[1:] - probability[:-1]).abs().sum(2)

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from askwise.core.arrays import Array
 from askwise.core.features import FeatureSpace
-from askwise.core.rows import Rows
+from askwise.core.rows import Rows, repeat_rows
 from askwise.core.tasks import Classification, Task
 from askwise.data.tables.gaps import answer_cuts
 from askwise.data.tables.presence_model import PresenceModel
-from askwise.training.weights import StateWeights
+from askwise.training.weights import Loss, StateWeights
 
 # No state counts more than so many times as much as another of its row's answer, nor less than one of so many.
 LARGEST = 30.0
@@ -25,6 +25,9 @@ LARGEST = 30.0
 
 class GapWeights(StateWeights):
     """Weigh a state by P(presence) / P(presence | answer) of the groups that were tried to get there.
+
+    Predictions of labels need no weights, which would leave few rows where gaps tell much: log P(presence | answer) is
+    added to their logits while they learn, so that these learn what is left.
 
     A group was tried if it is known, or was asked in vain: rows are walked as if they had all `groups`, and one that
     is absent reveals nothing. So rows of each answer have as many gaps, and as many values, as those of any other.
@@ -37,6 +40,7 @@ class GapWeights(StateWeights):
         self.space = space
         self.groups = torch.from_numpy(np.asarray(groups))
         self.cuts = torch.from_numpy(np.asarray(cuts, dtype=np.float64))
+        self.of_labels = not len(cuts)
         # A kind of rows of one answer after the other: (groups, answers x kinds).
         self.logits = torch.from_numpy(model.logits).flatten(0, 1).T.float()
         self.log_kind = torch.from_numpy(model.log_kind).float()
@@ -89,11 +93,25 @@ class GapWeights(StateWeights):
         weighted = self.of_answers(rows, known) * rows.soft_y
         return (weighted / weighted.sum(-1, keepdim=True)).flatten(0, -2)
 
+    def predictor_losses(
+        self, loss: Loss, outputs: Tensor, rows: Rows, known: Tensor, row_weight: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        if not self.of_labels:
+            return super().predictor_losses(loss, outputs, rows, known, row_weight)
+        logits = outputs + self.log_ratios(rows, known).flatten(0, -2)
+        losses = loss(logits, repeat_rows(rows.target, math.prod(known.shape[:-2]))).view(known.shape[:-1])
+        return losses, row_weight.expand(known.shape[:-1])
+
     def recorded(self, rows: Rows) -> Tensor:
         return self.space.recorded(rows.present)
 
     def of_answers(self, rows: Rows, known: Tensor) -> Tensor:
         """The weight that states (..., batch) would have, had their row this answer or that: (..., batch, answers)."""
+        most = math.log(LARGEST)
+        return (-self.log_ratios(rows, known)).clamp(-most, most).exp()
+
+    def log_ratios(self, rows: Rows, known: Tensor) -> Tensor:
+        """log P(presence | answer) / P(presence) of the groups tried in states (..., batch): (..., batch, answers)."""
         there = self.recorded(rows)[:, self.groups, None].float()
         offset, answer = torch.zeros_like(there), self.log_answer
         if len(self.free):
@@ -108,7 +126,7 @@ class GapWeights(StateWeights):
         log_p = log_p.view(*log_p.shape[:-1], *self.log_kind.shape)
         given_answer = (log_p + self.log_kind).logsumexp(-1)
         overall = (given_answer + answer.log_softmax(-1)).logsumexp(-1, keepdim=True)
-        return (overall - given_answer).clamp(-math.log(LARGEST), math.log(LARGEST)).exp()
+        return given_answer - overall
 
     def _answers(self, rows: Rows) -> Tensor:
         """The number of each row's answer, (batch,)."""

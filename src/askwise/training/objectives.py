@@ -91,9 +91,9 @@ class MaskedPrediction(WeightedObjective):
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         del progress
         known = self.draw(rows.available)
-        outputs, targets = self._outputs(rows, known), self.weights.targets(rows, known)
-        losses = self.task.training_loss(outputs, targets) / self.task.unit
-        yield weighted_mean(losses, self.weights(rows, known, weight)) * share_of_batch(weight)
+        outputs = self._outputs(rows, known)
+        losses = self.weights.predictor_losses(self.task.training_loss, outputs, rows, known, weight)
+        yield weighted_mean(*losses) / self.task.unit * share_of_batch(weight)
 
     def validate(self, rows: Rows) -> Tensor:
         total, weights = (torch.zeros((), device=rows.x.device) for _ in range(2))
@@ -102,8 +102,9 @@ class MaskedPrediction(WeightedObjective):
                 assert batch.y is not None
                 for _ in range(self.validation_masks):
                     known = self.draw(batch.available)
-                    weight = self.weights(batch, known, batch.row_weight)
-                    total += (self.task.loss(self._outputs(batch, known), batch.y) * weight).sum()
+                    outputs, of_rows = self._outputs(batch, known), batch.row_weight
+                    losses, weight = self.weights.predictor_losses(self.task.loss, outputs, batch, known, of_rows)
+                    total += (losses * weight).sum()
                     weights += weight.sum()
         return total / (weights * self.task.unit)
 

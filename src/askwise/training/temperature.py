@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from askwise.core.policy import Policy
 from askwise.core.prices import Prices
 from askwise.core.row_weights import effective_rows
 from askwise.core.rows import Rows, evenly
+from askwise.core.tasks import cross_entropy
 from askwise.core.walk import walk
 from askwise.training.draws import seeded_rng
 from askwise.training.known_sets import random_known
@@ -61,21 +61,22 @@ def fit_temperature(
     one row are no separate evidence: each row counts once, or as its weight says.
     """
     some = rows.take(evenly(len(rows), MOST_ROWS).to(rows.x.device))
-    weigh = weights or StateWeights()
-    outputs, answers, counted = [], [], []
+    judge = weights or StateWeights()
+    batches = []
     for batch in some.batches(policy.space.rows_at_once(some.x.device)):
-        assert batch.y is not None
-        for logits, known, counts in states(policy, batch, prices, n_steps + 1):
-            outputs.append(logits)
-            answers.append(batch.y)
-            counted.append(counts * weigh(batch, known, batch.row_weight))
-    logits, y = torch.cat(outputs), torch.cat(answers)
-    weight = torch.cat(counted).to(logits.dtype)
+        found = list(states(policy, batch, prices, n_steps + 1))
+        logits, known, counts = (torch.stack(part) for part in zip(*found, strict=True))
+        batches.append((batch, logits.flatten(0, 1), known, counts))
     n_rows = effective_rows(None if some.weight is None else some.weight.double().cpu().numpy(), len(some))
 
     def negative_log_posterior(temperature: float) -> float:
-        nll = F.cross_entropy(logits / temperature, y, reduction="none")
-        mean = float((nll * weight).sum() / weight.sum())
-        return mean * n_rows + math.log(temperature) ** 2 / (2 * SPREAD**2)
+        total = weight = 0.0
+        for batch, logits, known, counts in batches:
+            losses, of_states = judge.predictor_losses(
+                cross_entropy, logits / temperature, batch, known, batch.row_weight
+            )
+            total += float((losses * of_states * counts).sum())
+            weight += float((of_states * counts).sum())
+        return total / weight * n_rows + math.log(temperature) ** 2 / (2 * SPREAD**2)
 
     return min(CANDIDATES, key=negative_log_posterior)

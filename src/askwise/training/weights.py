@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
 
 from askwise.core.rows import Rows, repeat_rows
+
+# (outputs, answers) -> the loss of each row.
+Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class StateWeights:
@@ -30,11 +34,18 @@ class StateWeights:
         return row_weight
 
     def targets(self, rows: Rows, known: Tensor) -> Tensor:
-        """What the outputs in states `known` (..., batch, groups) are compared with, state by state: (all states, ...).
+        """The answers in states `known` (..., batch, groups) that go with their weights: (all states, ...).
 
         Weights may differ by answer; then so do the shares of a target that has several answers.
         """
         return repeat_rows(rows.target, math.prod(known.shape[:-2]))
+
+    def predictor_losses(
+        self, loss: Loss, outputs: Tensor, rows: Rows, known: Tensor, row_weight: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """What predictions (all states, n_outputs) are judged by, and the weights of that: (..., batch) each."""
+        losses = loss(outputs, self.targets(rows, known)).view(known.shape[:-1])
+        return losses, self(rows, known, row_weight)
 
     @property
     def selective_groups(self) -> list[int]:

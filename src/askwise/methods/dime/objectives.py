@@ -102,14 +102,14 @@ class JointObjective(EpisodeObjective[Episode]):
         """The loss of the predictions in all states, and of the values of all steps."""
         episode = experience
         shape = episode.known.shape[:2]
-        y = self.weights.targets(rows, episode.known)
         belief, outputs_eval, first = self.policy.forward_episode(rows, episode)
-        state_weight = self.weights(rows, episode.known, weight)
-
-        predictor = self.task.training_loss(belief.outputs, y).view(shape) / self.task.unit
-        predictor_loss = weighted_mean(predictor, ~episode.repeated * state_weight)
+        losses, counts = self.weights.predictor_losses(
+            self.task.training_loss, belief.outputs, rows, episode.known, weight
+        )
+        predictor_loss = weighted_mean(losses, ~episode.repeated * counts) / self.task.unit
 
         # Dropout's noise hides what an answer is worth: gains are of the outputs as used.
+        y, state_weight = self.weights.targets(rows, episode.known), self.weights(rows, episode.known, weight)
         gain = self.gains(outputs_eval.view(*shape, -1), y.view(*shape, *y.shape[1:]), episode)
         error = (episode.before(belief.scores.view(shape)) - gain) / self.task.unit
         step_weight = episode.taken * episode.after(state_weight.expand(shape))
