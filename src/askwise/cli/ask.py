@@ -12,7 +12,7 @@ from askwise.cli.ask_image import ask_image
 from askwise.cli.common import check_png, command
 from askwise.cli.conversation import Conversation
 from askwise.cli.images import patch_layout
-from askwise.cli.options import ModelFile, OtherCosts, PrintOptions, output_option
+from askwise.cli.options import ModelFile, OtherCosts, OtherPrior, PrintOptions, output_option, parse_prior
 from askwise.cli.progress import busy
 from askwise.core.errors import AskwiseError
 
@@ -44,6 +44,7 @@ def ask(
         ),
     ] = None,
     costs: OtherCosts = None,
+    prior: OtherPrior = None,
     answers: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Answers known already: a JSON mapping, or what --json printed before."),
@@ -68,19 +69,20 @@ def ask(
             from askwise.data.tables.files import read_costs, read_mapping
             from askwise.methods.session_loading import load_for_sessions
 
-            prices = None if costs is None else read_costs(costs)
+            prices, shares = None if costs is None else read_costs(costs), parse_prior(prior)
             known = {} if answers is None else read_mapping(answers, "answers")
             loaded = load_for_sessions(model)
             given_rule = _given_rule(loaded, stop)
             # The same with the rule that an average cost stands for, looked up in the model's frontier.
             rule = loaded.model_.rule(given_rule, loaded.model_.costs(prices))
             _check_kind(model, patch_layout(loaded) is not None, image, answers, picture)
+            loaded.model_.prior_shift(shares)
         title = f"{model.name}, " + _rule_words(given_rule, rule)
         if image is not None:
-            ask_image(out, loaded.estimator, image, given_rule, prices, f"{image} by {title}", picture)
+            ask_image(out, loaded.estimator, image, given_rule, prices, f"{image} by {title}", picture, shares)
             return
         with busy(out, "Starting"):
-            session = _start_session(loaded, rule, prices, known)
+            session = _start_session(loaded, rule, prices, known, shares)
         conversation = Conversation(session, rule, str(loaded.model_.card.get("target", "prediction")), out)
         reason = conversation.run(title)
         out.result(_facts(session, reason))
@@ -116,12 +118,16 @@ def _rule_words(given: StoppingRule | None, run: StoppingRule | None) -> str:
 
 
 def _start_session(
-    loaded: LoadedModel, rule: StoppingRule | None, costs: dict[str, Any] | None, known: Mapping[str, Any]
+    loaded: LoadedModel,
+    rule: StoppingRule | None,
+    costs: dict[str, Any] | None,
+    known: Mapping[str, Any],
+    prior: dict[str, float] | None,
 ) -> Session:
     """Return a session with the known answers; they may also be what an earlier conversation printed as JSON."""
     from askwise.session.session import Session
 
-    session = Session(loaded, rule, costs)
+    session = Session(loaded, rule, costs, prior=prior)
     columns = loaded.model_.schema.column_names
     declined: list[str] = []
     if isinstance(known.get("answers"), dict) and "answers" not in columns:

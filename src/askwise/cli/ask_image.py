@@ -30,6 +30,7 @@ def ask_image(
     costs: dict[str, Any] | None,
     title: str,
     picture: Path | None,
+    prior: dict[str, float] | None = None,
 ) -> None:
     """Ask for patches of the image until it is time to stop; print which, what each told, and the prediction."""
     from askwise.data.images.files import read_image
@@ -38,7 +39,7 @@ def ask_image(
     layout = estimator.model_.schema.layout
     image = read_image(file, layout.height, layout.width, layout.channels)
     size, outside = _size_and_cut(file, layout)
-    session = _start_session(estimator, image, rule, costs)
+    session = _start_session(estimator, image, rule, costs, prior)
     first = session.prediction
     steps = _answer_questions(session, image, layout)
     out.print(Text(title, style="bold"))
@@ -46,6 +47,8 @@ def ask_image(
         out.print(_scaling_text(size, outside, layout))
     out.print(_steps_table(session, layout.sketch, first, steps), "", *_last_lines(session, estimator))
     if picture is not None:
+        if prior is not None:
+            raise AskwiseError("-o draws predictions at the prevalence of training; leave out one of --prior and -o")
         from askwise.report.plots.images import case_picture
 
         save_png(case_picture(estimator, image, stop=rule, costs=costs), picture)
@@ -60,13 +63,19 @@ def _check_image(file: Path) -> None:
         raise AskwiseError(f"there is no file {file}; give an image: --image FILE")
 
 
-def _start_session(estimator: Any, image: Any, rule: StoppingRule | None, costs: dict[str, Any] | None) -> Session:
+def _start_session(
+    estimator: Any,
+    image: Any,
+    rule: StoppingRule | None,
+    costs: dict[str, Any] | None,
+    prior: dict[str, float] | None,
+) -> Session:
     """Return a session that knows the sketch of the image, if the model uses one."""
     from askwise.data.images.patches import SKETCH
     from askwise.data.images.sketches import sketches
 
     known = {SKETCH: sketches(image[None])[0]} if estimator.model_.schema.layout.sketch else None
-    return cast("Session", estimator.session(stop=rule, costs=costs, known=known))
+    return cast("Session", estimator.session(stop=rule, costs=costs, known=known, prior=prior))
 
 
 def _answer_questions(session: Session, image: Any, layout: PatchLayout) -> list[dict[str, Any]]:

@@ -24,7 +24,8 @@ class Cases:
     """Past cases with their answers.
 
     task: "classification" or "regression"; inputs: "table" or "image"; questions: the arguments of an estimator that
-    say what can be asked; card: what the model keeps about the cases; n_unlabelled: rows left out without an answer.
+    say what can be asked; card: what the model keeps about the cases; n_unlabelled: rows left out without an answer, or
+    with a weight of 0; weights: how much each row counts, (rows,), None if all count the same.
     """
 
     X: Any
@@ -35,6 +36,7 @@ class Cases:
     inputs: str = "table"
     split_by: Any = None
     n_unlabelled: int = 0
+    weights: Any = None
     # Arguments of the commands to try next: of `askwise ask` beside a rule, and of `askwise evaluate`.
     ask_arguments: Sequence[object] = ()
     evaluate_arguments: Sequence[object] = ("test.csv",)
@@ -52,10 +54,12 @@ class TableDescription:
     questions: Mapping[str, Any] | None = None
     categories: Sequence[str] | None = None
     split_by: str | None = None
+    weights: str | None = None
     task: TaskChoice = TaskChoice.auto
     # What errors call the places that name columns.
     drop_label: str = "drop"
     split_by_label: str = "split_by"
+    weights_label: str = "weights"
 
     def named_columns(self) -> set[str]:
         """Return the columns that are mentioned, and so are no identifiers."""
@@ -107,18 +111,25 @@ def read_described_table(out: Out, path: Path, options: TableOptions) -> tuple[p
         target=options.target, drop=column_names(options.drop, columns), drop_label="--drop",
         costs=costs, groups=groups, free=column_names(options.free, columns), questions=questions,
         categories=column_names(options.categories, columns) or None,
-        split_by=options.split_by, split_by_label="--split-by", task=options.task,
+        split_by=options.split_by, split_by_label="--split-by", weights=options.weights, weights_label="--weights",
+        task=options.task,
     )  # fmt: skip
 
 
 def table_cases(out: Out, path: Path, frame: pd.DataFrame, description: TableDescription) -> Cases:
     """Return the cases of a table that was read from a file."""
-    return replace(prepare(out, frame, description), card={"target": description.target, "data": path.name})
+    card = {"target": description.target, "data": path.name}
+    card |= {} if description.weights is None else {"weights": description.weights}
+    found = replace(prepare(out, frame, description), card=card)
+    if description.weights is None:
+        return found
+    return replace(found, evaluate_arguments=(*found.evaluate_arguments, "--weights", description.weights))
 
 
 def prepare(out: Out, frame: pd.DataFrame, description: TableDescription) -> Cases:
     """Split the target off a table, and drop columns that are not asked: identifiers, and those that tell nothing."""
     X, y = tables.split_target(frame, description.target, out)
+    weights, X, y = tables.split_weights(X, y, description.weights, description.weights_label, out)
     split_by, X = tables.split_groups(X, description.split_by, description.split_by_label)
     columns = X.columns
     X = tables.drop_columns(X, description.drop, description.drop_label)
@@ -130,7 +141,8 @@ def prepare(out: Out, frame: pd.DataFrame, description: TableDescription) -> Cas
     task, answers = choose_task(y, description.task, out)
     asked = ("costs", "groups", "free", "questions", "categories")
     questions = {name: getattr(description, name) for name in asked}
-    return Cases(useful, answers, task, questions, split_by=split_by, n_unlabelled=len(frame) - len(X))
+    n_unlabelled = len(frame) - len(X)
+    return Cases(useful, answers, task, questions, split_by=split_by, n_unlabelled=n_unlabelled, weights=weights)
 
 
 def check_groups(groups: Any, label: str) -> None:

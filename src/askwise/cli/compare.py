@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from askwise.cli import show
 from askwise.cli.common import check_device, check_folder_can_be_written, command
-from askwise.cli.compare_data import check_exists, read_datasets
+from askwise.cli.compare_data import check_exists, has_images, read_datasets
 from askwise.cli.compare_options import StudyDataOptions, StudyOptions
 from askwise.cli.compare_tables import comparison_facts, print_comparison, print_failures
 from askwise.cli.image_options import ImageOptions
@@ -75,7 +76,8 @@ def compare(
             # Trainings on one GPU would only wait for each other.
             n_jobs = jobs or (1 if check_device(device).type == "cuda" else -1)
             check_exists(data, images.images)
-            images.check(length.hidden)
+            # Of tables, --weights names a column.
+            (images if has_images(data, images.images) else replace(images, weights=None)).check(length.hidden)
         datasets = read_datasets(out, data, table, images, rows.folder)
         with busy(out, "Planning"):
             plan = _plan(datasets, study, rows, {"device": device, **length.given()})

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from askwise.studies.compare.data import Dataset
 
 SUITE_TYPE = ".json"
-ENTRIES = ("name", "path", "target", "drop", "costs", "groups", "free", "split_by", "task", "metric")
+ENTRIES = ("name", "path", "target", "drop", "costs", "groups", "free", "split_by", "weights", "task", "metric")
 WITH_A_NAME = ("name", "metric")
 LISTS = ("drop", "free")
-TEXTS = ("name", "path", "target", "split_by", "metric", "task")
+TEXTS = ("name", "path", "target", "split_by", "weights", "metric", "task")
 
 
 def read_datasets(
@@ -56,15 +56,21 @@ def check_exists(data: Sequence[str], image_column: str | None) -> None:
             tables.check_exists(Path(text))
 
 
+def has_images(data: Sequence[str], image_column: str | None) -> bool:
+    """Return whether any of the datasets is one of images."""
+    return any(_kind(text, image_column) == "images" for text in data)
+
+
 def _check_options(
     data: Sequence[str], kinds: Sequence[str], table: TableOptions, images: ImageOptions, folder: Path | None
 ) -> None:
     """Raise an error for options that no dataset can use."""
     n_files = kinds.count("table") + kinds.count("images")
-    if table.given() and n_files != 1:
+    # Of images alone, --weights is a file for all of them.
+    given = [option for option in table.given() if option != "--weights" or "table" in kinds or not n_files]
+    if given and n_files != 1:
         raise AskwiseError(
-            f"{table.given()[0]} tells of one table, and {n_files} are given; "
-            "tables that differ go into a suite, a JSON file"
+            f"{given[0]} tells of one table, and {n_files} are given; tables that differ go into a suite, a JSON file"
         )
     if "images" not in kinds:
         images.refuse(data[0])
@@ -107,7 +113,8 @@ def _table_data(name: str, cases: Cases, metric: str = "") -> Dataset:
     from askwise.studies.compare.data import TableData
 
     questions = {key: cases.questions[key] for key in ("costs", "groups", "free")}
-    data = TableData(name, cases.X, cases.y, cases.task, **questions, metric=metric, split_by=cases.split_by)
+    apart = {"split_by": cases.split_by, "weights": cases.weights}
+    data = TableData(name, cases.X, cases.y, cases.task, **questions, metric=metric, **apart)
     # Building the schema checks types, groups and prices.
     _ = data.schema
     return data
@@ -144,7 +151,7 @@ def _read_entry(out: Out, name: str, entry: Any, folder: Path) -> Dataset:
     description = TableDescription(
         target=entry["target"], drop=entry.get("drop", []), costs=_read_costs(entry.get("costs"), folder),
         groups=entry.get("groups"), free=entry.get("free", []), split_by=entry.get("split_by"),
-        task=TaskChoice(entry.get("task", "auto")),
+        weights=entry.get("weights"), task=TaskChoice(entry.get("task", "auto")),
     )  # fmt: skip
     return _table_data(name, prepare(out, frame, description), entry.get("metric", ""))
 

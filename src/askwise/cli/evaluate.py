@@ -45,6 +45,12 @@ def evaluate(
             "--target", "-t", metavar="COLUMN", help="The column with the answers; by default as in training."
         ),
     ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="How much each row counts, in metrics and mean costs: numbers of at least 0."
+        ),
+    ] = None,
     costs: OtherCosts = None,
     report: Annotated[
         Path | None,
@@ -80,7 +86,7 @@ def evaluate(
             prices = None if costs is None else read_costs(costs)
             estimator = load(model)
             second = None if beside is None else load(beside)
-        reader = CaseReader(estimator, model, cases, target, source, allow_implausible)
+        reader = CaseReader(estimator, model, cases, target, source, allow_implausible, weights)
         labelled = reader.read(out)
         _warn_if_too_few(labelled.y, out)
         subject = f"{model.name} on {cases.name}" + (f", beside {beside.name}" if beside is not None else "")

@@ -31,7 +31,7 @@ def check_order(model: Path, cases: Path, command: str) -> None:
 class CaseReader:
     """Reads cases for one model. model, cases: the files, which errors name; target: the column, if it was given.
 
-    allow_implausible: values that limits refuse count as missing.
+    allow_implausible: values that limits refuse count as missing. weights: the column that says how much rows count.
     """
 
     estimator: Any
@@ -40,6 +40,7 @@ class CaseReader:
     target: str | None
     source: ImageSourceOptions
     allow_implausible: bool = False
+    weights: str | None = None
 
     @property
     def has_images(self) -> bool:
@@ -59,14 +60,17 @@ class CaseReader:
         with busy(out, f"Reading {self.cases.name}"):
             frame = read_table(self.cases)
         X, y = tables.split_target(frame, self._target_column(frame.columns), out)
+        weights, X, y = tables.split_weights(X, y, self.weights, "--weights", out)
         model = self.estimator.model_
         X = tables.align_columns(X, model.schema, self.cases, out, self.allow_implausible)
-        return LabelledCases(X, tables.model_labels(y, model.task))
+        return LabelledCases(X, tables.model_labels(y, model.task), weights=weights)
 
     def _read_images(self, out: Out) -> LabelledCases:
         cases, source, target = self.cases, self.source, self.target
         if self.allow_implausible:
             raise AskwiseError("--allow-implausible is about limits of columns, and images have none; leave it out")
+        if self.weights is not None:
+            raise AskwiseError(f"--weights is about the rows of a table, and {cases} holds images; leave it out")
         if image_files.is_table(cases):
             source, target = self._image_columns()
         elif target is not None:

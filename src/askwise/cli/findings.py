@@ -32,8 +32,9 @@ def table_findings(frame: pd.DataFrame, description: TableDescription, cases: Ca
     from askwise.data.tables.checks.refused import limited_columns
     from askwise.data.tables.checks.registry import check_table
 
+    not_asked = [*description.drop, *([] if description.weights is None else [description.weights])]
     return check_table(
-        tables.drop_columns(frame, description.drop, description.drop_label),
+        tables.drop_columns(frame, not_asked, description.drop_label),
         description.target,
         has_classes=cases.task == "classification",
         split_by=description.split_by,

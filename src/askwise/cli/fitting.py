@@ -18,7 +18,7 @@ def fit(out: Out, cases: Cases, training: TrainingOptions) -> Any:
         note = width_note(estimator)
         if note is not None:
             out.note(note)
-        estimator.fit(cases.X, cases.y, progress=progress, split_by=cases.split_by)
+        estimator.fit(cases.X, cases.y, progress=progress, split_by=cases.split_by, sample_weight=cases.weights)
     for sentence in progress.stopped_early:
         out.note(sentence)
     estimator.model_.card |= cases.card

@@ -6,7 +6,6 @@ import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -56,9 +55,8 @@ class ImageOptions(ImageSourceOptions):
     pretrained: Annotated[
         bool, typer.Option("--pretrained", help="Images: begin with the weights that timm downloads for the backbone.")
     ] = False
-    weights: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Images: begin with these weights of the timm backbone.")
-    ] = None
+    # The option is declared once, among those of tables, where it names a column; of images it is a file.
+    weights: str | None = None
     prior: Annotated[
         str | None, typer.Option(metavar="sketch", help="Images: what is known from the start, a sketch of the edges.")
     ] = None
@@ -77,7 +75,7 @@ class ImageOptions(ImageSourceOptions):
     def refuse(self, path: object) -> None:
         """Raise an error for an option about images if the path holds none."""
         for field in fields(self):
-            if getattr(self, field.name):
+            if getattr(self, field.name) and field.name != "weights":
                 option = f"--{field.name.replace('_', '-')}"
                 raise AskwiseError(
                     f"{option} is about images, and {path} holds none; leave it out. A table of images needs --images "

@@ -196,6 +196,7 @@ def _training(facts: dict[str, Any], unit: str) -> Any:
     lines = {
         "data": card.get("data"),
         unit: f"{card.get('rows_trained')} to learn from, {card.get('rows_validated')} held out",
+        "weights": show.effective_text(card),
         "method": facts["method"],
         "settings": ", ".join(f"{k}={v}" for k, v in settings.items() if isinstance(v, (int, float, str))),
         "backbone": _timm_name(settings.get("backbone")),

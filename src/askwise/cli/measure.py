@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 
 class LabelledCases(NamedTuple):
-    """Cases as a model takes them, with their answers; names: what each image is called."""
+    """Cases as a model takes them, with their answers.
+
+    names: what each image is called; weights: how much each case counts, None if all count the same.
+    """
 
     X: Any
     y: Any
     names: tuple[str, ...] | None = None
+    weights: Any = None
 
 
 class Measured(NamedTuple):
@@ -38,12 +42,14 @@ def measure(out: Out, estimator: Any, cases: LabelledCases, options: ReportOptio
     with fraction_progress(out, "Asking every row") as progress:
         if report is None:
             curve = estimator.curve(
-                cases.X, cases.y, costs=options.costs, bootstrap=options.bootstrap, progress=progress
-            )
+                cases.X, cases.y, costs=options.costs, bootstrap=options.bootstrap, progress=progress,
+                sample_weight=cases.weights,
+            )  # fmt: skip
             return Measured(curve, {}, {})
         from askwise.report.report import make_report
 
-        made = make_report(estimator, cases.X, cases.y, replace(options, names=cases.names), progress)
+        told = replace(options, names=cases.names, weights=cases.weights)
+        made = make_report(estimator, cases.X, cases.y, told, progress)
         files = {path.name: path for path in made.write(report).values()}
         return Measured(made.curve, files, made.calibrations.by_role)
 
@@ -53,8 +59,8 @@ def calibrate(out: Out, estimator: Any, cases: LabelledCases, costs: dict[str, A
     from askwise.evaluation.calibration import calibration
 
     with busy(out, "Comparing what it says with what is true"):
-        truth = estimator.check_target(cases.y)
-        return {"this": calibration(estimator.model_, estimator.encode(cases.X), truth, costs)}
+        truth, rows = estimator.check_target(cases.y), estimator.encode(cases.X).with_weight(cases.weights)
+        return {"this": calibration(estimator.model_, rows, truth, costs)}
 
 
 def areas(curve: pd.DataFrame) -> dict[str, dict[str, float]]:

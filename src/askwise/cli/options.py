@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,15 @@ ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, 
 OtherCosts = Annotated[
     Path | None,
     typer.Option("--costs", metavar="FILE", help="Other prices than in training: CSV (name,cost) or a JSON mapping."),
+]
+OtherPrior = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prior",
+        metavar="LABEL=SHARE",
+        help="How frequent a label is among these cases, if it is another share than in training: sick=.02. It moves "
+        "predictions, not questions. Labels that are not named share the rest.",
+    ),
 ]
 AllowImplausible = Annotated[
     bool,
@@ -31,6 +41,25 @@ HiddenNumber = Annotated[int | None, typer.Option(min=1, hidden=True)]
 def output_option(help: str, metavar: str = "FILE") -> Any:
     """Return the option -o for the file that a command writes."""
     return typer.Option("--output", "-o", metavar=metavar, help=help)
+
+
+def parse_prior(given: Sequence[str] | None) -> dict[str, float] | None:
+    """Return the shares of labels that --prior gives; None if it was not given."""
+    if not given:
+        return None
+    found: dict[str, float] = {}
+    for text in given:
+        label, equals, share = text.rpartition("=")
+        try:
+            number = float(share)
+        except ValueError:
+            number = math.nan
+        if not equals or not label.strip() or math.isnan(number):
+            raise AskwiseError(f"--prior takes a label and its share, as in --prior sick=.02; was given {text!r}")
+        if label.strip() in found:
+            raise AskwiseError(f"--prior names the label {label.strip()!r} twice; keep one")
+        found[label.strip()] = number
+    return found
 
 
 @dataclass(frozen=True)

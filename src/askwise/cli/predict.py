@@ -15,7 +15,15 @@ from askwise.cli.ask import RULES_HELP
 from askwise.cli.common import Out, check_folder_can_be_written, command, stopped_by_sigterm
 from askwise.cli.evaluate_data import check_order
 from askwise.cli.images import patch_layout
-from askwise.cli.options import AllowImplausible, ModelFile, OtherCosts, PrintOptions, output_option
+from askwise.cli.options import (
+    AllowImplausible,
+    ModelFile,
+    OtherCosts,
+    OtherPrior,
+    PrintOptions,
+    output_option,
+    parse_prior,
+)
 from askwise.cli.predict_columns import kept_columns, missing_columns, note_ignored
 from askwise.cli.predict_summary import Summary
 from askwise.cli.progress import busy, rows_progress
@@ -35,6 +43,7 @@ Examples:
   askwise predict heart.askwise patients.csv --stop average-cost=40 --keep patient -o predictions.csv
   askwise predict heart.askwise patients.parquet --stop "budget=100|confidence=0.1" -o predictions.parquet
   askwise predict heart.askwise patients.csv --all -o predictions.csv
+  askwise predict heart.askwise screening.csv --prior sick=.02 -o predictions.csv
   askwise predict heart.askwise patients.csv --stop budget=50 -o predictions.csv --json | jq .mean_spent
 """
 
@@ -55,6 +64,7 @@ def predict(
         bool, typer.Option("--all", help="Predict from everything that is known of a row; nothing is asked.")
     ] = False,
     costs: OtherCosts = None,
+    prior: OtherPrior = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,8 +84,12 @@ def predict(
     with command(printing) as out, stopped_by_sigterm(out):
         out.interrupt_message = f"Stopped. {output} was not written."
         _check_options(model, rows, output, everything, stop, costs)
+        shares = parse_prior(prior)
         with busy(out, f"Reading {model.name}"):
-            job = replace(_prepare(model, rows, everything, stop, costs), allow_implausible=allow_implausible)
+            job = _prepare(model, rows, everything, stop, costs)
+            job = replace(job, allow_implausible=allow_implausible, prior=shares)
+            # A mistake in it is told before the first row is read.
+            job.model.prior_shift(shares)
         missing = missing_columns(job.table.columns, job.model.schema, rows, out)
         kept = kept_columns(keep, job.table.columns, job.output_columns, rows)
         note_ignored([*job.model.schema.column_names, *kept], job.table.columns, out)
@@ -130,7 +144,7 @@ def _prepare(path: Path, rows: Path, everything: bool, stop: str | None, costs: 
 class _Job:
     """What is predicted: the rows of an open table, by a model with a rule and prices.
 
-    allow_implausible: values that limits refuse count as missing.
+    allow_implausible: values that limits refuse count as missing. prior: another prevalence than that of training.
     """
 
     model: Model
@@ -140,6 +154,7 @@ class _Job:
     prices: dict[str, Any] | None
     ask: bool
     allow_implausible: bool = False
+    prior: dict[str, float] | None = None
 
     @property
     def output_columns(self) -> tuple[str, ...]:
@@ -169,7 +184,7 @@ class _Job:
 
         with tables.naming_file(self.rows):
             # They are allowed first, and looked at then: the error names the option.
-            found = table_predictions(self.model, chunk.frame, self.rule, self.prices, self.ask, allow_implausible=True)
+            found = table_predictions(self.model, chunk.frame, self.rule, self.prices, self.ask, True, self.prior)
             tables.check_allowed(found.odd, chunk.frame.index, self.allow_implausible)
         return found
 

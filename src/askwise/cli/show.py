@@ -49,6 +49,14 @@ def count(number: int, unit: str) -> str:
     return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
 
 
+def effective_text(card: Mapping[str, Any]) -> str | None:
+    """Say how many rows of equal weight the weighted ones are worth; None if all count the same."""
+    found = card.get("effective_rows")
+    if found is None:
+        return None
+    return f"worth {found['trained']:.0f} equal ones to learn from, {found['validated']:.0f} held out (Kish)"
+
+
 def short_metrics(table: pd.DataFrame) -> dict[str, str]:
     """Return the metrics of a table that the terminal shows, each with its heading."""
     from askwise.evaluation.metrics import all_metrics

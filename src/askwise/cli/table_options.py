@@ -48,6 +48,14 @@ class TableOptions:
         str | None,
         typer.Option(metavar="COLUMN", help="Keep rows with the same value here together when holding rows out."),
     ] = None
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="How much each row counts: a column of numbers of at least 0, which is no question. Of images, a "
+            "FILE: begin with these weights of the timm backbone.",
+        ),
+    ] = None
     task: Annotated[TaskChoice, typer.Option(help="What is predicted: one of several classes, or a number.")] = (
         TaskChoice.auto
     )

@@ -172,6 +172,27 @@ def model_labels(y: pd.Series[Any], task: Task) -> Any:
     return labels
 
 
+def split_weights(
+    X: pd.DataFrame, y: pd.Series[Any], weights: str | None, label: str, out: Out
+) -> tuple[Any, pd.DataFrame, pd.Series[Any]]:
+    """Return the weights of the rows, and columns and target without that column; rows of weight 0 are dropped.
+
+    label: what errors call the place that names the column.
+    """
+    from askwise.core.row_weights import check_row_weights
+
+    if weights is None:
+        return None, X, y
+    rest = drop_columns(X, [weights], label)
+    found = check_row_weights(X[weights], len(X), f"the column {weights!r} of {label}")
+    assert found is not None
+    kept = found > 0
+    if kept.all():
+        return found, rest, y
+    out.note(f"{int((~kept).sum())} of {len(X)} rows have a weight of 0 in {weights!r}; they are left out")
+    return found[kept], rest[kept], y[kept]
+
+
 def split_groups(X: pd.DataFrame, split_by: str | None, label: str) -> tuple[Any, pd.DataFrame]:
     """Return the number of each row's group, such as its patient, and the table without that column.
 

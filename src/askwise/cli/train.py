@@ -112,8 +112,10 @@ def _report(out: Out, estimator: Any, path: Path, cases: Cases, findings: list[F
     model, frontier = estimator.model_, estimator.frontier_
     card, schema = model.card, model.schema
     n_rows, unit = card["rows_trained"] + card["rows_validated"], "row" if cases.inputs == "table" else "image"
+    effective = show.effective_text(card)
     out.print(
         f"{path}: {show.questions_summary(schema)}, learnt from {n_rows} {unit}s in {card['seconds']:.0f} s",
+        *([] if effective is None else [f"Rows under their weights are {effective}"]),
         show.costs_table(f"On {show.count(card['rows_validated'], unit)} held out", show.sample_by_cost(frontier, 6)),
         "",
         show.next_steps(_next_commands(path, cases, show.suggested_rule(frontier), unit)),

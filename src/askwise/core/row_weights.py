@@ -37,7 +37,17 @@ def _numbers(given: Any, name: str) -> Array:
     try:
         return np.asarray(given.to_numpy(na_value=np.nan) if hasattr(given, "to_numpy") else given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise AskwiseError(f"{name} must hold numbers, was given {shortened(given)}; {WANTED}") from None
+        first = shortened(next((one for one in given if not _is_numeric(one)), given))
+        raise AskwiseError(f"{name} must hold numbers, it holds {first}; {WANTED}") from None
+
+
+def _is_numeric(value: Any) -> bool:
+    """Whether a value is a number, or the text of one."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def scaled_to_mean_1(weights: Array | None) -> Array | None:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from askwise.core.policy import Policy
 from askwise.core.prices import Prices
+from askwise.core.prior import PriorShift
 from askwise.core.rows import Rows
 from askwise.core.step import Step, StoppingRule, reasons
 from askwise.core.tensors import full_precision, keep_memory
@@ -181,19 +182,21 @@ def rollout(
     batch_size: int | None = None,
     progress: Callable[[float], None] | None = None,
     exact: Policy | None = None,
+    shift: PriorShift | None = None,
 ) -> Trace:
     """Roll every row out until each of `rules` has stopped it (None: until nothing is left).
 
     walked_by: the rule whose `allows` limits what may be chosen on the way; rules without `allows` share a walk.
     place: moves a batch to the policy's device. exact: the policy in float64, which decides where two values are
-    nearly equal, or one is nearly at a threshold. So a row is asked the same in a batch, alone and in a session.
+    nearly equal, or one is nearly at a threshold. So a row is asked the same in a batch, alone and in a session. shift:
+    moves predictions to another prevalence.
     """
     keep_memory()
     traces = []
     size = batch_size or policy.space.rows_at_once(prices.costs.device)
     for i, batch in enumerate(rows.batches(size)):
         with full_precision():
-            traces.append(_roll(Walk(policy, place(batch), prices, walked_by, exact, rules), rules))
+            traces.append(_roll(Walk(policy, place(batch), prices, walked_by, exact, rules, shift), rules))
         if progress is not None:
             progress(min(1.0, (i + 1) * size / len(rows)))
     return _join(traces)

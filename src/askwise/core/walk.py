@@ -13,6 +13,7 @@ from askwise.core.arrays import any_in_row
 from askwise.core.belief import Belief
 from askwise.core.policy import Policy
 from askwise.core.prices import Prices
+from askwise.core.prior import PriorShift
 from askwise.core.rows import Rows
 from askwise.core.step import Step, StoppingRule, askable, choose, parts_of, propose
 
@@ -67,7 +68,7 @@ class Walk:
     """A batch of rows on its way: what is known and spent, and the policy's tracker.
 
     exact: the policy in float64. It computes a step again where values are nearly equal, or nearly at a threshold of
-    one of the `rules`.
+    one of the `rules`. shift: moves predictions to another prevalence.
     """
 
     def __init__(
@@ -78,12 +79,14 @@ class Walk:
         rule: StoppingRule | None = None,
         exact: Policy | None = None,
         rules: Sequence[StoppingRule | None] = (),
+        shift: PriorShift | None = None,
     ) -> None:
         self.policy = policy
         self.rows = rows
         self.prices = prices
         self.rule = rule
         self.exact = exact
+        self.shift = shift
         self.thresholds = [part for given in rules for part in parts_of(given) if hasattr(part, "near")]
         self.known = torch.zeros_like(rows.available)
         self.spent = prices.nothing_spent(len(rows))
@@ -95,7 +98,7 @@ class Walk:
         """The step at which the rows stand now."""
         open_, candidates = askable(self.known, self.rows.available, self.spent, self.prices, self.rule)
         scores = self._anything_allowed(candidates)
-        belief = self.tracker.belief(self.known, scores)
+        belief = self._moved(self.tracker.belief(self.known, scores))
         if not scores:
             belief = Belief(belief.outputs, belief.outputs.new_zeros(()).expand(self.known.shape))
         step = choose(belief, self.known, open_, candidates, self.spent, self.prices, self.policy.ranking)
@@ -105,6 +108,9 @@ class Walk:
     def _anything_allowed(self, candidates: Tensor) -> bool:
         """Whether any row may ask anything; if no budget allows it, scores need not be computed."""
         return not hasattr(self.rule, "allows") or bool(any_in_row(candidates).any())
+
+    def _moved(self, belief: Belief) -> Belief:
+        return belief if self.shift is None else self.shift.belief(belief)
 
     def _recompute_near_ties(self, exact: Policy, step: Step) -> Step:
         """The same step, computed by the exact policy where values are nearly equal, or nearly at a threshold."""
@@ -119,7 +125,7 @@ class Walk:
         index = near.nonzero()[:, 0]
         if len(index):
             rows, known = self.rows.take(index), self.known[index]
-            belief = exact(rows.x.double(), exact.mask(known, rows.present))
+            belief = self._moved(exact(rows.x.double(), exact.mask(known, rows.present)))
             spent = self.spent[index]
             again = propose(belief, known, rows.available, spent, self.prices, self.rule, exact.ranking)
             outputs = outputs.index_copy(0, index, belief.outputs)

@@ -36,6 +36,7 @@ from askwise.methods.preparation import Prepared, prepare
 from askwise.methods.settings import LATER, with_settings
 from askwise.methods.trained import TrainedEstimator
 from askwise.model.model import Model
+from askwise.model.prior import Prior
 from askwise.model.session_model import Costs
 from askwise.training.checkpoint import Checkpoint
 from askwise.training.devices import pick_device
@@ -242,13 +243,21 @@ class ClassifierMethod(ClassifierMixin, Method):
         assert isinstance(model.task, Classification)
         self.classes_ = np.array(model.task.labels)
 
-    def predict_proba(self, X: Any, stop: StoppingRule | None = None, costs: Costs = None) -> Array:
-        """Probabilities of the labels where the rule stops; without a rule, from everything that is available."""
-        return self._answer(X, stop, costs)
+    def predict_proba(
+        self, X: Any, stop: StoppingRule | None = None, costs: Costs = None, prior: Prior = None
+    ) -> Array:
+        """Probabilities of the labels where the rule stops; without a rule, from everything that is available.
 
-    def predict(self, X: Any, stop: StoppingRule | None = None, costs: Costs = None) -> Array:
-        """The likeliest label where the rule stops; without a rule, from everything that is available."""
-        proba = self.predict_proba(X, stop, costs)
+        prior: the prevalence of labels, if it is another than in training; labels that are not named share the rest.
+        """
+        return self._answer(X, stop, costs, prior)
+
+    def predict(self, X: Any, stop: StoppingRule | None = None, costs: Costs = None, prior: Prior = None) -> Array:
+        """The likeliest label where the rule stops; without a rule, from everything that is available.
+
+        prior: as for predict_proba.
+        """
+        proba = self.predict_proba(X, stop, costs, prior)
         return self.classes_[proba.argmax(1)]
 
 

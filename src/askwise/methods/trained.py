@@ -25,6 +25,7 @@ from askwise.methods.settings import LATER, settings_as_json, with_settings
 from askwise.model import file as bundle
 from askwise.model import onnx as export
 from askwise.model.model import Acquisition, Model
+from askwise.model.prior import Prior
 from askwise.model.session_model import Costs
 from askwise.session.session import Session
 
@@ -98,21 +99,27 @@ class TrainedEstimator(BaseEstimator):
     def _rule(self, stop: StoppingRule | None) -> StoppingRule | None:
         return self.stop if stop is None else stop
 
-    def _answer(self, X: Any, stop: StoppingRule | None, costs: Costs) -> Array:
+    def _answer(self, X: Any, stop: StoppingRule | None, costs: Costs, prior: Prior = None) -> Array:
         """Decoded outputs of each row, where the rule stops it."""
         rows, index = self._rows(X)
         rule = self._rule(stop)
         if rule is None:
-            return self.model_.task.decode(self.model_.outputs(rows))
-        acquired = self.model_.acquire(rows, rule, costs, index)
+            return self.model_.task.decode(self.model_.outputs(rows, prior))
+        acquired = self.model_.acquire(rows, rule, costs, index, prior)
         answer = acquired.prediction if acquired.proba is None else acquired.proba
         assert answer is not None
         return answer
 
-    def acquire(self, X: Any, stop: StoppingRule | None = None, costs: Costs = None) -> Acquisition:
-        """Ask each row's best questions until the rule stops it; a missing value in X can't be had."""
+    def acquire(
+        self, X: Any, stop: StoppingRule | None = None, costs: Costs = None, prior: Prior = None
+    ) -> Acquisition:
+        """Ask each row's best questions until the rule stops it; a missing value in X can't be had.
+
+        prior: the prevalence of labels, if it is another than in training; it moves predictions, and rules that look at
+        them. Questions and values stay.
+        """
         rows, index = self._rows(X)
-        return self.model_.acquire(rows, self._rule(stop), costs, index)
+        return self.model_.acquire(rows, self._rule(stop), costs, index, prior)
 
     def information(self, X_partial: Any, available: Any = None) -> pd.DataFrame:
         """Estimated information of every group that is not known yet, in nats (or squared units of y).
@@ -170,11 +177,18 @@ class TrainedEstimator(BaseEstimator):
         return gaps_table(self.model_.gaps)
 
     def session(
-        self, stop: StoppingRule | None = None, known: Mapping[str, Any] | None = None, costs: Costs = None
+        self,
+        stop: StoppingRule | None = None,
+        known: Mapping[str, Any] | None = None,
+        costs: Costs = None,
+        prior: Prior = None,
     ) -> Session:
-        """A live conversation about one case; `known` gives the values of free columns."""
+        """A live conversation about one case; `known` gives the values of free columns.
+
+        prior: the prevalence of labels, if it is another than in training.
+        """
         check_is_fitted(self, "model_")
-        return Session(self.model_, self._rule(stop), costs, known)
+        return Session(self.model_, self._rule(stop), costs, known, prior)
 
     def save(self, path: str | Path) -> None:
         """Write the model to one file, whole or not at all."""

@@ -19,11 +19,13 @@ from askwise.core.belief import OneRow
 from askwise.core.errors import AskwiseError
 from askwise.core.policy import Policy
 from askwise.core.prices import Prices
+from askwise.core.prior import PriorShift
 from askwise.core.ranking import Ranking
 from askwise.core.rows import Rows
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import Interval, expected_cost
 from askwise.core.trace import Stop, Trace, rollout
+from askwise.model.prior import Prior
 from askwise.model.session_model import Costs, SessionModel
 
 
@@ -82,6 +84,11 @@ class Model(SessionModel):
         """The policy in float32."""
         return copy.deepcopy(self.policy).to(self.device).float().eval()
 
+    @property
+    def base_rate(self) -> Array | None:
+        found = getattr(self.policy, "base_rate", None)
+        return None if found is None else found.double().cpu().numpy()
+
     @cached_property
     def one_row(self) -> Callable[[], OneRow]:
         return self.running_policy.one_row()
@@ -93,15 +100,16 @@ class Model(SessionModel):
         """Costs as a rollout takes them."""
         return Prices.tensor(costs, device=self.device)
 
-    def outputs(self, rows: Rows) -> Tensor:
-        """Outputs from everything that is present."""
-        policy, found = self.running_policy, []
+    def outputs(self, rows: Rows, prior: Prior = None) -> Tensor:
+        """Outputs from everything that is present. prior: another prevalence than that of training."""
+        policy, found, shift = self.running_policy, [], self.prior_shift(prior)
         with torch.no_grad():
             for batch in rows.batches(self.schema.space.rows_at_once(torch.device(self.device))):
                 placed = self.place(batch)
                 mask = policy.mask(placed.available, placed.present)
                 found.append(policy(placed.x, mask, scores=False).outputs.cpu())
-        return torch.cat(found)
+        outputs = torch.cat(found)
+        return outputs if shift is None else shift.outputs(outputs)
 
     def trace(
         self,
@@ -110,6 +118,7 @@ class Model(SessionModel):
         costs: tuple[float, ...],
         walked_by: StoppingRule | None = None,
         progress: Callable[[float], None] | None = None,
+        shift: PriorShift | None = None,
     ) -> Trace:
         """One rollout that all the rules cut; `walked_by` is the one whose budget limits the choices on the way."""
         return rollout(
@@ -121,12 +130,15 @@ class Model(SessionModel):
             lambda batch: batch.to(self.device),
             progress=progress,
             exact=self.running_policy,
+            shift=shift,
         )
 
-    def acquire(self, rows: Rows, stop: StoppingRule | None, costs: Costs = None, index: Any = None) -> Acquisition:
+    def acquire(
+        self, rows: Rows, stop: StoppingRule | None, costs: Costs = None, index: Any = None, prior: Prior = None
+    ) -> Acquisition:
         prices = self.costs(costs)
         rule = self.rule(stop, prices)
-        trace = self.trace(rows, [rule], prices, walked_by=rule)
+        trace = self.trace(rows, [rule], prices, walked_by=rule, shift=self.prior_shift(prior))
         return replace(self.acquisition(trace, trace.stops[0], index), expected_cost=expected_cost(rule))
 
     def acquisition(self, trace: Trace, stop: Stop, index: Any = None) -> Acquisition:

@@ -51,6 +51,10 @@ class NumpyModel(SessionModel):
         return ranking_of(self.schema.space, self.is_information, self.discount)
 
     @property
+    def base_rate(self) -> Array | None:
+        return self.networks.units.base_rate
+
+    @property
     def one_row(self) -> Callable[[], OneRow]:
         return partial(MlpRow, self.networks)
 

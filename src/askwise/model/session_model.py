@@ -6,17 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from askwise.core.arrays import Array, log_softmax
 from askwise.core.belief import OneRow
 from askwise.core.errors import AskwiseError, shortened
+from askwise.core.prior import PriorShift
 from askwise.core.ranking import Ranking
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import check_rule, resolve_rule
-from askwise.core.tasks import Task
+from askwise.core.tasks import Classification, Task
 from askwise.data.tables.gaps import GroupGaps, gaps_of_card
 from askwise.data.tables.prices import Price, group_costs
 from askwise.data.tables.schema import Schema
+from askwise.model.prior import Prior, prior_shift
 
 Costs = Mapping[Any, Price] | Sequence[float] | None
 Tables = dict[tuple[float, ...], pd.DataFrame]
@@ -80,6 +84,32 @@ class SessionModel:
                 "In Python, model.frontier(X, y, costs=...) makes a frontier of these prices from rows of your own"
             )
         return self.frontiers[costs]
+
+    def prior_shift(self, prior: Prior) -> PriorShift | None:
+        """What another prevalence than that of training does to predictions; None leaves them."""
+        if prior is None:
+            return None
+        if not isinstance(self.task, Classification):
+            raise AskwiseError("prior is the prevalence of labels, and this model predicts a number; leave it out")
+        return prior_shift(prior, self.task.labels, self._prevalence())
+
+    def _prevalence(self) -> Array:
+        """The share of each label in the rows that the model learnt from, (classes,)."""
+        kept, base_rate = self.card.get("prevalence"), self.base_rate
+        if kept is not None:
+            return np.array(kept, dtype=np.float64)
+        if base_rate is not None:
+            # Files of earlier versions keep it as what is predicted if nothing is known.
+            return np.asarray(np.exp(log_softmax(base_rate)))
+        raise AskwiseError(
+            "this model does not say how frequent each label was in training, so predictions can't be moved to another "
+            "prevalence; its file is of an earlier version: train it again"
+        )
+
+    @property
+    def base_rate(self) -> Array | None:
+        """The outputs (n_outputs,) if nothing is known, if these are kept apart from the networks."""
+        return None
 
     def _prices_given(self, costs: tuple[float, ...]) -> str:
         """How prices differ from those of training."""

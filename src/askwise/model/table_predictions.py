@@ -15,6 +15,7 @@ from askwise.core.tasks import Classification
 from askwise.data.tables.odd_values import OddValues
 from askwise.data.tables.schema import Schema
 from askwise.model.model import Acquisition, Model
+from askwise.model.prior import Prior
 from askwise.model.session_model import Costs
 
 # Between the names of the groups that were asked of a row.
@@ -43,15 +44,16 @@ def predict_table(
     costs: Costs = None,
     ask: bool = True,
     allow_implausible: bool = False,
+    prior: Prior = None,
 ) -> pd.DataFrame:
     """Predictions for the rows of a DataFrame, as `TablePredictions` describes them.
 
     Columns are found by their names; others are ignored. A column of the model that the frame does not have, and a
     missing value, can't be had. ask: ask each row's best questions until the rule stops it; False takes everything
     that is there as known, and asks nothing. allow_implausible: values that the questions' limits refuse count as
-    missing, with a remark; else they are an error.
+    missing, with a remark; else they are an error. prior: another prevalence than that of training.
     """
-    return table_predictions(model, frame, stop, costs, ask, allow_implausible).table
+    return table_predictions(model, frame, stop, costs, ask, allow_implausible, prior).table
 
 
 def table_predictions(
@@ -61,15 +63,16 @@ def table_predictions(
     costs: Costs = None,
     ask: bool = True,
     allow_implausible: bool = False,
+    prior: Prior = None,
 ) -> TablePredictions:
     """The same with the odd values by column, for those who count them."""
     odd = OddValues(allow_refused=allow_implausible)
     rows = model.schema.encode(select_columns(model.schema, frame), odd)
     if not ask:
-        outputs = model.outputs(rows) if len(rows) else np.empty((0, model.task.n_outputs))
+        outputs = model.outputs(rows, prior) if len(rows) else np.empty((0, model.task.n_outputs))
         found = _prediction(model, model.task.decode(outputs))
         return TablePredictions(_with_remarks(found, odd, frame.index), odd)
-    acquired = model.acquire(rows, stop, costs) if len(rows) else _acquired_nothing(model)
+    acquired = model.acquire(rows, stop, costs, prior=prior) if len(rows) else _acquired_nothing(model)
     answer = acquired.prediction if acquired.proba is None else acquired.proba
     assert answer is not None
     odd = odd.where_known(_known_columns(model.schema, acquired, len(rows)))

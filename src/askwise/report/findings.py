@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from askwise.core.arrays import Array
+from askwise.core.errors import AskwiseError
+from askwise.core.row_weights import check_row_weights
 from askwise.core.rows import Rows, evenly
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import RULES
@@ -35,7 +37,7 @@ class ReportOptions:
     costs: prices, if others than those of training. bootstrap: draws for the intervals. beside: a second estimator of
     the same questions, whose estimates are drawn beside those of the first. subject: what is reported on, such as the
     names of files. names: of images, what each is called, as in `Images.sources`; without them it is its row, counted
-    from 0.
+    from 0. weights: how much each case counts in metrics, mean costs and calibration, a number above 0.
     """
 
     costs: Costs = None
@@ -43,6 +45,7 @@ class ReportOptions:
     beside: Method | None = None
     subject: str = ""
     names: Sequence[str] | None = None
+    weights: Sequence[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Findings:
     reasons: pd.DataFrame
     cases: Cases
     truth: Array
+    rows: Rows
     frontier: pd.DataFrame | None
     frontier_rows: str
 
@@ -69,7 +73,10 @@ class Findings:
 def find(estimator: Method, X: Any, y: Any, table: pd.DataFrame, options: ReportOptions) -> Findings:
     """Compute all numbers of a report but the curve, which is given, and the calibration."""
     model, costs = estimator.model_, options.costs
-    rows = estimator.encode(X)
+    weights = check_row_weights(options.weights, len(X), "weights")
+    if weights is not None and not weights.all():
+        raise AskwiseError("weights of a report must be above 0; leave out the cases whose weight is 0")
+    rows = estimator.encode(X).with_weight(weights)
     truth = metrics.as_labelled(model.task, estimator.check_target(y))
     prices = model.costs(costs)
     points = summaries.operating_points(table, summaries.main_metric(table))
@@ -87,6 +94,7 @@ def find(estimator: Method, X: Any, y: Any, table: pd.DataFrame, options: Report
         reasons=summaries.reason_counts(acquired),
         cases=(ImageCases if isinstance(model.schema, ImageSchema) else TableCases)(sample),
         truth=truth,
+        rows=rows,
         frontier=_frontier(model, rows, truth, costs),
         frontier_rows="the validation rows of training" if prices in model.frontiers else "these cases",
     )  # fmt: skip

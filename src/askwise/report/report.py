@@ -72,10 +72,11 @@ def make_report(
         check_beside(estimator.model_, options.beside.model_)
     report = progress or _ignore
     table = estimator.curve(
-        X, y, options.costs, options.bootstrap, progress=lambda fraction: report(CURVE_SHARE * fraction)
-    )
+        X, y, options.costs, options.bootstrap, progress=lambda fraction: report(CURVE_SHARE * fraction),
+        sample_weight=options.weights,
+    )  # fmt: skip
     findings = find(estimator, X, y, table, options)
-    measured = calibration.measure(estimator, options.beside, X, findings.truth, findings.prices)
+    measured = calibration.measure(estimator, options.beside, X, findings.rows, findings.truth, findings.prices)
     pictures: dict[str, Picture] = {}
     drawings = sections.drawings(findings) | calibration.drawings(measured)
     for i, (name, draw) in enumerate(drawings.items()):

@@ -91,6 +91,14 @@ class TermsBody(RequestBody):
         examples=[{"thal": 50, "draw": {"price": 2.1, "for": ["TSH", "T3"]}}],
     )
 
+    prior: dict[str, float] | None = Field(
+        default=None,
+        max_length=MAX_NAMES,
+        description="How frequent labels are, if it is another share than in training. It moves predictions and rules "
+        "that look at them; questions and their values stay. Labels that are not named share the rest.",
+        examples=[{"sick": 0.02}],
+    )
+
     @property
     def prices(self) -> dict[str, Any] | None:
         """The costs as they were given."""
@@ -248,6 +256,7 @@ class SessionStart(BaseModel):
     fingerprint: str
     stop: str | None
     costs: dict[str, float | SharedPrice]
+    prior: dict[str, float]
 
 
 class SessionState(SessionStart, Reply):

@@ -32,11 +32,12 @@ _warnings_lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a session: its rule, checked and ready to run, its prices, and notes on them."""
+    """The terms of a session: its rule, checked and ready to run, prices, notes on them, and prevalence."""
 
     rule: StoppingRule | None
     costs: dict[str, Any] | None
     notes: tuple[str, ...] = ()
+    prior: dict[str, float] | None = None
 
     def reply(self, session: Session) -> dict[str, Any]:
         """The state of a session under these terms, as JSON."""
@@ -73,25 +74,30 @@ class ServedModel:
         """Compute here, or in a thread if the model is slow: a thread costs more than a fast step."""
         return await asyncio.to_thread(compute, *arguments) if self.is_slow else compute(*arguments)
 
-    def terms(self, stop: str | None, costs: Mapping[str, Any] | None) -> Terms:
-        """The rule of a text (by default the rule of training) under these prices."""
-        return self._cached_terms(stop, json.dumps(costs, sort_keys=True) if costs else None)
+    def terms(
+        self, stop: str | None, costs: Mapping[str, Any] | None, prior: Mapping[str, float] | None = None
+    ) -> Terms:
+        """The rule of a text (by default the rule of training) under these prices, at this prevalence."""
+        return self._cached_terms(
+            stop, *(json.dumps(part, sort_keys=True) if part else None for part in (costs, prior))
+        )
 
-    def _resolve_terms(self, stop: str | None, costs: str | None) -> Terms:
-        prices = None if costs is None else json.loads(costs)
+    def _resolve_terms(self, stop: str | None, costs: str | None, prior: str | None) -> Terms:
+        prices, shares = (None if part is None else json.loads(part) for part in (costs, prior))
+        _locate_errors("prior", self.model.prior_shift, shares)
         all_costs = _locate_errors("costs", self.model.costs, prices)
         rule = self.stop if stop is None else _locate_errors("stop", parse_rule, stop)
         with _warnings_lock, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AskwiseWarning)
             ready = _locate_errors("stop", self.model.rule, rule, all_costs)
-        return Terms(ready, prices, tuple(dict.fromkeys(str(w.message) for w in caught)))
+        return Terms(ready, prices, tuple(dict.fromkeys(str(w.message) for w in caught)), shares)
 
     def new_session(self, terms: Terms) -> Session:
-        return Session(self.model, terms.rule, terms.costs)
+        return Session(self.model, terms.rule, terms.costs, prior=terms.prior)
 
     def session(self, terms: Terms, answers: Mapping[str, Any], declined: Iterable[str]) -> Session:
         """A session in which all this was said."""
-        return Session.from_answers(self.model, answers, declined, terms.rule, terms.costs)
+        return Session.from_answers(self.model, answers, declined, terms.rule, terms.costs, terms.prior)
 
     def sketch(self, image: Any) -> dict[str, Any]:
         """The sketch of a whole image, as the model was trained with them."""

@@ -53,9 +53,10 @@ class SessionStore:
         costs: Mapping[str, Any] | None,
         answers: Mapping[str, Any],
         declined: Iterable[str],
+        prior: Mapping[str, float] | None = None,
     ) -> dict[str, Any]:
         """Begin a session, in which some answers may be known already."""
-        stored = StoredSession.new(secrets.token_urlsafe(16), now(), served, stop, costs)
+        stored = StoredSession.new(secrets.token_urlsafe(16), now(), served, stop, costs, prior)
         events = await served.run(stored.begin, answers, declined)
         self._make_room()
         # In memory before the commit, so that sessions that begin together are counted.

@@ -53,9 +53,14 @@ class StoredSession:
 
     @staticmethod
     def new(
-        id: str, created: str, served: ServedModel, stop: str | None, costs: Mapping[str, Any] | None
+        id: str,
+        created: str,
+        served: ServedModel,
+        stop: str | None,
+        costs: Mapping[str, Any] | None,
+        prior: Mapping[str, float] | None = None,
     ) -> StoredSession:
-        terms = served.terms(stop, costs)
+        terms = served.terms(stop, costs, prior)
         return StoredSession(id, created, served, terms, stop, served.new_session(terms))
 
     @staticmethod
@@ -66,7 +71,9 @@ class StoredSession:
 
         start, said, has_begun = record.start, list[Event](), False
         terms = start["terms"]
-        stored = StoredSession.new(start["id"], start["created"], served, terms["stop"], terms["costs"])
+        # Journals of earlier versions have no prevalence.
+        of_terms = terms["stop"], terms["costs"], terms.get("prior")
+        stored = StoredSession.new(start["id"], start["created"], served, *of_terms)
         for row in record.events:
             kind, body = row["kind"], row["body"]
             if kind in ("told", "declined"):
@@ -99,6 +106,7 @@ class StoredSession:
             "fingerprint": self.fingerprint,
             "stop": self.stop,
             "costs": self.terms.costs or {},
+            "prior": self.terms.prior or {},
             "revision": self.revision,
             "closed": self.closed,
             "asked": self.session.asked,
@@ -111,6 +119,7 @@ class StoredSession:
     def session_row(self) -> dict[str, Any]:
         """The journal's row of the session itself."""
         terms = {"stop": self.stop, "costs": self.terms.costs}
+        terms |= {} if self.terms.prior is None else {"prior": self.terms.prior}
         about = {"id": self.id, "created": self.created, "model": self.served.name, "terms": terms}
         return about | {"fingerprint": self.fingerprint}
 

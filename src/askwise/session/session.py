@@ -16,6 +16,7 @@ from askwise.core.step import Step, StoppingRule, propose, reasons
 from askwise.core.stopping import takes_arrays
 from askwise.data.tables.column import Column
 from askwise.data.tables.remarks import remark_on
+from askwise.model.prior import Prior
 from askwise.model.session_model import Costs, SessionModel
 from askwise.session.fetching import Fetched, check_acquire, fetch, fetch_async, in_one_line, seconds
 from askwise.session.messages import Candidate, Event, Prediction, Question, check_given_once, event_of
@@ -49,7 +50,8 @@ class Session:
     """Asks the next best question of one case until a rule says stop.
 
     `known` gives the values of free columns. Telling any open group is allowed, asked or not, stopped or not. `rule` is
-    the rule that is run: what an average cost stands for.
+    the rule that is run: what an average cost stands for. `prior` maps labels to their prevalence, if it is another
+    than in training: it moves predictions, and rules that look at them; questions and values stay.
     """
 
     def __init__(
@@ -58,12 +60,14 @@ class Session:
         stop: StoppingRule | None = None,
         costs: Costs = None,
         known: Mapping[str, Any] | None = None,
+        prior: Prior = None,
     ) -> None:
         self.model = model if isinstance(model, SessionModel) else model.model_
         if stop is None and not isinstance(model, SessionModel):
             stop = model.stop
         self._costs = self.model.costs(costs)
         self.rule = self.model.rule(stop, self._costs)
+        self._shift = self.model.prior_shift(prior)
         self._in_tensors = not takes_arrays(self.rule)
         self._prices = Prices.array(self._costs)
         self._rule_prices = self._prices_for_rule()
@@ -85,9 +89,10 @@ class Session:
         declined: Iterable[str] = (),
         stop: StoppingRule | None = None,
         costs: Costs = None,
+        prior: Prior = None,
     ) -> Session:
         """The session in which all this was said, in any order; answers are keyed by column or group."""
-        session = cls(model, stop, costs)
+        session = cls(model, stop, costs, prior=prior)
         # In an order of their own, so that what is wrong is told alike in whichever order it was given.
         heard = {name: session._parse_event(name, answers[name]) for name in sorted(answers, key=str)}
         check_given_once(heard)
@@ -247,6 +252,7 @@ class Session:
         row = self._row
         # What was told is what is known: a column is present only if it is free or its group is known.
         belief = self._beliefs.belief(row.x, row.present)
+        belief = belief if self._shift is None else self._shift.belief(belief)
         said = [part for part in belief if part is not None]
         # Copies: a step stays as it is when the row changes.
         parts = [row.known.copy(), row.available.copy(), np.array([self.spent]), *said]

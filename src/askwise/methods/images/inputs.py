@@ -21,6 +21,7 @@ from askwise.data.images.schema import ImageSchema
 from askwise.methods.base import with_settings
 from askwise.methods.checks import check_number, check_whole, check_whole_or_none
 from askwise.methods.neural import NeuralMethod
+from askwise.model.prior import Prior
 from askwise.model.session_model import Costs
 from askwise.networks.pixels import MEAN, STD, Pixels
 from askwise.session.session import Session
@@ -89,10 +90,14 @@ class ImageInputs(NeuralMethod):
         return replace(super().plan(training, updates, epochs), warm_up=WARM_UP)
 
     def session(
-        self, stop: StoppingRule | None = None, known: Mapping[str, Any] | None = None, costs: Costs = None
+        self,
+        stop: StoppingRule | None = None,
+        known: Mapping[str, Any] | None = None,
+        costs: Costs = None,
+        prior: Prior = None,
     ) -> Session:
         """A live conversation about one image; `known` gives its sketch, where the model has prior="sketch"."""
-        begun = super().session(stop, known, costs)
+        begun = super().session(stop, known, costs, prior)
         if SKETCH in begun.model.schema.free and SKETCH not in (known or {}):
             warnings.warn(
                 "this model learnt with a sketch of each image, and the session begins without one; give known="

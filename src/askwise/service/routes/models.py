@@ -41,7 +41,7 @@ def stateless_routes(catalogue: Catalogue, max_rows: int) -> APIRouter:
     async def next_question(name: str, case: bodies.Case) -> Response:
         """Everything that is known goes in, the next question comes out; nothing is kept."""
         served = catalogue.find(name)
-        return json_response(await served.run(_next, served, served.terms(case.stop, case.prices), case))
+        return json_response(await served.run(_next, served, served.terms(case.stop, case.prices, case.prior), case))
 
     @router.post("/batch", response_model=bodies.BatchReply, summary="Many at once")
     async def batch(name: str, cases: bodies.Batch) -> Response:
@@ -73,7 +73,7 @@ def _next(served: ServedModel, terms: Terms, known: bodies.Known) -> dict[str, A
 
 
 def _batch(served: ServedModel, cases: bodies.Batch) -> Response:
-    terms = served.terms(cases.stop, cases.prices)
+    terms = served.terms(cases.stop, cases.prices, cases.prior)
     replies = []
     for i, row in enumerate(cases.rows):
         try:

@@ -54,7 +54,7 @@ class SessionRoutes:
             """Every event is committed to the journal before it is acknowledged."""
             case = case or bodies.Case()
             store, served = self.store, self.catalogue.find(name)
-            state = await store.begin(served, case.stop, case.prices, case.answers, case.declined)
+            state = await store.begin(served, case.stop, case.prices, case.answers, case.declined, case.prior)
             return json_response(state, 201, {"Location": f"/v1/sessions/{state['id']}"})
 
         @self.router.get("/sessions/{session}", summary="Where a session is", **STATE)

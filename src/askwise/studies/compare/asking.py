@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from askwise.core.arrays import Array
@@ -17,6 +18,7 @@ from askwise.core.stopping import AverageCost, Budget
 from askwise.core.tasks import Task
 from askwise.core.trace import Trace
 from askwise.evaluation import curves, metrics
+from askwise.evaluation.weights import RowWeights
 from askwise.model.model import Model
 from askwise.training.modes import threads
 
@@ -41,10 +43,12 @@ class FittedModel:
     def rows_trained(self) -> int:
         return int(self.model.card["rows_trained"])
 
-    def ask(self, X: Any, y: Array, budgets: Sequence[float]) -> tuple[list[Record], float]:
+    def ask(
+        self, X: Any, y: Array, budgets: Sequence[float], weights: Array | None = None
+    ) -> tuple[list[Record], float]:
         """The records at each budget and average cost, and the seconds of asking up to the largest budget."""
         with self._threads():
-            rows = self._rows(X)
+            rows = self._rows(X).with_weight(weights)
             records, seconds = _at_budgets(self.model, rows, y, budgets)
             return records + _at_average_costs(self.model, rows, y, budgets), seconds
 
@@ -62,11 +66,13 @@ class FittedModel:
 class FittedCeiling(FittedModel):
     """A trained model that is told everything, whatever the budgets."""
 
-    def ask(self, X: Any, y: Array, budgets: Sequence[float]) -> tuple[list[Record], float]:
+    def ask(
+        self, X: Any, y: Array, budgets: Sequence[float], weights: Array | None = None
+    ) -> tuple[list[Record], float]:
         """The record with everything known, and the seconds that took."""
         del budgets
         with self._threads():
-            return _everything(self.model, self._rows(X), y)
+            return _everything(self.model, self._rows(X).with_weight(weights), y)
 
 
 def _everything(model: Model, rows: Rows, truth: Array) -> tuple[list[Record], float]:
@@ -75,10 +81,11 @@ def _everything(model: Model, rows: Rows, truth: Array) -> tuple[list[Record], f
     answer = model.task.decode(model.outputs(rows))
     seconds = time.perf_counter() - started
     paid = Prices.tensor(model.costs()).total(rows.available)
-    counts = rows.available.double().sum(1)
-    facts = {"mean_cost": float(paid.mean()), "mean_groups": float(counts.mean())}
-    total = float(total_cost(model.costs()))
-    return [{"rule": "everything", "budget": total, **facts, **metrics.metrics(model.task, answer, truth)}], seconds
+    counts, weights = rows.available.double().sum(1), RowWeights.of(rows).of_rows
+    means = [float(np.average(part.cpu().numpy(), weights=weights)) for part in (paid, counts)]
+    facts = {"mean_cost": means[0], "mean_groups": means[1]}
+    facts |= metrics.metrics(model.task, answer, truth, weights=weights)
+    return [{"rule": "everything", "budget": float(total_cost(model.costs())), **facts}], seconds
 
 
 def _at_budgets(model: Model, rows: Rows, truth: Array, budgets: Sequence[float]) -> tuple[list[Record], float]:
@@ -92,7 +99,7 @@ def _at_budgets(model: Model, rows: Rows, truth: Array, budgets: Sequence[float]
         started = time.perf_counter()
         trace = model.trace(rows, together, prices, walked_by=together[-1])
         seconds = time.perf_counter() - started
-        records += _records(model, trace, Budget.name, [rule.k for rule in together], truth)
+        records += _records(model, rows, trace, Budget.name, [rule.k for rule in together], truth)
     return records, seconds
 
 
@@ -103,16 +110,17 @@ def _at_average_costs(model: Model, rows: Rows, truth: Array, budgets: Sequence[
     prices = model.costs()
     rules = [model.rule(AverageCost(k), prices) for k in budgets]
     if are_equal(prices):
-        return _records(model, model.trace(rows, rules, prices), AverageCost.name, budgets, truth)
+        return _records(model, rows, model.trace(rows, rules, prices), AverageCost.name, budgets, truth)
     # Each may stand for a budget, which goes on with what it can still pay.
     traces = [model.trace(rows, [rule], prices, walked_by=rule) for rule in rules]
     each = zip(budgets, traces, strict=True)
-    return [record for k, trace in each for record in _records(model, trace, AverageCost.name, [k], truth)]
+    return [record for k, trace in each for record in _records(model, rows, trace, AverageCost.name, [k], truth)]
 
 
-def _records(model: Model, trace: Trace, rule: str, budgets: Sequence[float], truth: Array) -> list[Record]:
-    """The costs and metrics at the step where each rule stops the trace."""
-    return [
-        {"rule": rule, "budget": float(k), **curves.cost_and_metrics(model, trace, stop.at, truth)}
-        for k, stop in zip(budgets, trace.stops, strict=True)
-    ]
+def _records(model: Model, rows: Rows, trace: Trace, rule: str, budgets: Sequence[float], truth: Array) -> list[Record]:
+    """The costs and metrics at the step where each rule stops the trace of these rows."""
+    records, weights = [], RowWeights.of(rows)
+    for k, stop in zip(budgets, trace.stops, strict=True):
+        found = curves.cost_and_metrics(model, trace, stop.at, truth, weights=weights.at(trace, stop.at))
+        records.append({"rule": rule, "budget": float(k), **found})
+    return records

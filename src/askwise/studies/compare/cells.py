@@ -50,8 +50,13 @@ class Fitted(Protocol):
     @property
     def rows_trained(self) -> int: ...
 
-    def ask(self, X: Any, y: Array, budgets: Sequence[float]) -> tuple[list[Record], float]:
-        """A record for each rule and budget, and the seconds of asking; y: answers as the metrics take them."""
+    def ask(
+        self, X: Any, y: Array, budgets: Sequence[float], weights: Array | None = None
+    ) -> tuple[list[Record], float]:
+        """A record for each rule and budget, and the seconds of asking.
+
+        y: answers as the metrics take them. weights: how much each row counts, (rows,).
+        """
         ...
 
 
@@ -78,7 +83,7 @@ class EstimatorCandidate:
     def fit(self, split: Split, progress: Callable[[float], None]) -> FittedModel:
         # What is left of the bar is for asking the test rows.
         on_progress = fraction_of_stages(lambda fraction: progress(min(0.95, fraction)))
-        self.estimator.fit(split.X, split.y, split_by=split.by, progress=on_progress)
+        self.estimator.fit(split.X, split.y, split_by=split.by, progress=on_progress, sample_weight=split.weights)
         return self.asked_as(replace(self.estimator.model_, device=self.device))
 
 
@@ -177,7 +182,8 @@ def measure(cell: Cell, candidate: Candidate, split: Split, progress: Callable[[
     started, cpu_started = time.perf_counter(), time.process_time()
     fitted = candidate.fit(split, progress)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
-    records, asking = fitted.ask(split.X_test, metrics.coded(fitted.task, split.y_test), cell.budgets)
+    truth = metrics.coded(fitted.task, split.y_test)
+    records, asking = fitted.ask(split.X_test, truth, cell.budgets, split.weights_test)
     return {
         "records": records,
         "train_seconds": seconds,

@@ -15,6 +15,7 @@ import pandas as pd
 
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError, unknown_name
+from askwise.core.row_weights import check_row_weights
 from askwise.data.tables.schema import Schema
 from askwise.data.tables.split import hold_out
 from askwise.methods.registry import TABLE
@@ -36,6 +37,9 @@ class Split:
     y_test: Array
     # The subject that each row to fit on belongs to, where a subject has several.
     by: Array | None = None
+    # How much each row counts, to fit on and to test on, where not all count the same.
+    weights: Array | None = None
+    weights_test: Array | None = None
 
 
 class Dataset(ABC):
@@ -80,10 +84,12 @@ class LabelledData(Dataset):
     """Rows with their answers, of which a part is held out to test on.
 
     split_by: one value a row; rows with the same value are never apart, neither to test on nor to validate on.
+    weights: how much each row counts; None if all count the same.
     """
 
     y: Array
     split_by: Any
+    weights: Array | None = None
 
     @abstractmethod
     def take(self, which: Array) -> Any:
@@ -100,7 +106,8 @@ class LabelledData(Dataset):
         """A stratified fifth to test on, and a stratified part of the others to fit on."""
         fit, test = fit_and_test(self, seed, max_rows, test_rows)
         by = None if self.split_by is None else self.split_by[fit]
-        return Split(self.take(fit), self.y[fit], self.take(test), self.y[test], by)
+        weights = (None, None) if self.weights is None else (self.weights[fit], self.weights[test])
+        return Split(self.take(fit), self.y[fit], self.take(test), self.y[test], by, *weights)
 
     def _complete(self) -> None:
         """Set the metric where none is given, and number the values of split_by."""
@@ -116,7 +123,7 @@ class TableData(LabelledData):
 
     X: a DataFrame, or an array, whose columns are then called x0, x1, ...
     split_by: one value a row, or the name of a column of X that is then no question; rows with the same value are
-    never apart, neither to test on nor to validate on.
+    never apart, neither to test on nor to validate on. weights: one number of at least 0 a row.
     """
 
     name: str
@@ -128,12 +135,15 @@ class TableData(LabelledData):
     free: Sequence[str] | None = None
     metric: str = ""
     split_by: Any = None
+    weights: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.X, pd.DataFrame):
             values = np.asarray(self.X)
             object.__setattr__(self, "X", pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])]))
         object.__setattr__(self, "y", np.asarray(self.y))
+        weights = check_row_weights(self.weights, len(self.y), f"{self.name}: weights")
+        object.__setattr__(self, "weights", weights)
         if self.task == "classification" and self.y.dtype.kind == "f" and (self.y != np.round(self.y)).any():
             raise AskwiseError(
                 f"{self.name}: the target holds {float(self.y[self.y != np.round(self.y)][0])!r}, which is no class; "
@@ -161,9 +171,10 @@ class TableData(LabelledData):
     @cached_property
     def fingerprint(self) -> str:
         columns = [*(self.X.iloc[:, i] for i in range(self.X.shape[1])), pd.Series(self.y)]
-        columns += [] if self.split_by is None else [pd.Series(self.split_by)]
+        columns += [pd.Series(part) for part in (self.split_by, self.weights) if part is not None]
         # The schema tells columns of one kind from those of another that hold the same, such as 1 and True.
         facts = [[str(name) for name in self.X.columns], self.task, self.questions, self.schema.to_dict()]
+        facts += [] if self.weights is None else ["weights"]
         return digest(facts, *(_bytes(column) for column in columns))
 
 

@@ -31,12 +31,14 @@ class Predictor(Protocol):
 class Baseline(ABC):
     """A model of scikit-learn for classes, coded as 0, 1, ..., or for a number.
 
-    by: the subject that each row belongs to, where a subject has several rows; they are held out together.
+    by: the subject that each row belongs to, where a subject has several rows; they are held out together. weights: how
+    much each row counts, (rows,); None if all count the same.
     """
 
     task: str
     seed: int
     by: Array | None = None
+    weights: Array | None = None
     # Goes up when it is fitted in another way.
     revision: ClassVar[int] = 1
 
@@ -56,10 +58,15 @@ class Baseline(ABC):
         """The positions of rows to fit on, and of those held out."""
         return hold_out(y, fraction, self.seed + draw, self.is_classes, self.by)
 
-    def loss(self, answer: Array, y: Array) -> float:
-        """The loss of predictions: log loss in nats, or the root of the mean squared error."""
-        ones = np.ones((1, len(y)))
-        return float((log_loss if self.is_classes else rmse)(answer, y, ones)[0])
+    def loss(self, answer: Array, y: Array, rows: Array) -> float:
+        """The loss of predictions of some rows, by position: log loss in nats, or root mean squared error."""
+        weights = self.weights_of(rows)
+        counts = np.ones(len(y)) if weights is None else weights
+        return float((log_loss if self.is_classes else rmse)(answer, y, counts[None])[0])
+
+    def weights_of(self, rows: Array) -> Array | None:
+        """How much some rows count, by position."""
+        return None if self.weights is None else self.weights[rows]
 
 
 def answer_of(model: Any, inputs: Any) -> Array:

@@ -45,33 +45,34 @@ class Boosting(Baseline):
         gains = np.zeros(cases.n_groups)
         for draw in range(SPLITS):
             fit, held = self.held_out(y, SHARE, draw)
-            trees = self._trees(cases.frame.iloc[fit], y[fit], TREES_FOR_ORDER)
+            trees = self._trees(cases.frame, y, TREES_FOR_ORDER, fit)
             frame, truth = cases.frame.iloc[held], y[held]
-            least = self.loss(trees.answer(frame), truth)
+            least = self.loss(trees.answer(frame), truth, held)
             other = np.random.default_rng([self.seed, draw]).permutation(len(held))
             for group, columns in enumerate(cases.members):
                 shuffled = frame.copy()
                 for c in columns:
                     shuffled[c] = frame[c].to_numpy()[other]
-                gains[group] += (self.loss(trees.answer(shuffled), truth) - least) / SPLITS
+                gains[group] += (self.loss(trees.answer(shuffled), truth, held) - least) / SPLITS
         return gains
 
     def fit(self, frame: pd.DataFrame, y: Array) -> FittedTrees:
         fit, held = self.held_out(y)
-        probe = self._trees(frame.iloc[fit], y[fit], MOST_TREES)
+        probe = self._trees(frame, y, MOST_TREES, fit)
         stages = probe.model.staged_predict_proba if self.is_classes else probe.model.staged_predict
         inputs = probe.encoder.transform(frame.iloc[held])
-        losses = [self.loss(answer, y[held]) for answer in stages(inputs)]
-        return self._trees(frame, y, 1 + int(np.argmin(losses)))
+        losses = [self.loss(answer, y[held], held) for answer in stages(inputs)]
+        return self._trees(frame, y, 1 + int(np.argmin(losses)), np.arange(len(y)))
 
-    def _trees(self, frame: pd.DataFrame, y: Array, count: int) -> FittedTrees:
+    def _trees(self, every: pd.DataFrame, answers: Array, count: int, rows: Array) -> FittedTrees:
+        frame, y = every.iloc[rows], answers[rows]
         encoder = self._encoder(frame, y)
         inputs = encoder.fit_transform(frame, y)
         kind = HistGradientBoostingClassifier if self.is_classes else HistGradientBoostingRegressor
         n_few = len(encoder.transformers[0][2])
         model = kind(max_iter=count, categorical_features=list(range(n_few)), early_stopping=False,
                      random_state=self.seed)  # fmt: skip
-        return FittedTrees(encoder, model.fit(inputs, y))
+        return FittedTrees(encoder, model.fit(inputs, y, self.weights_of(rows)))
 
     def _encoder(self, frame: pd.DataFrame, y: Array) -> ColumnTransformer:
         """Categories are numbered and come first; of very many, the mean answer of each stands in its place."""

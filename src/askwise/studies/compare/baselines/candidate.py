@@ -14,6 +14,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from threadpoolctl import threadpool_limits
 
 from askwise.core.arrays import Array
+from askwise.core.row_weights import scaled_to_mean_1
 from askwise.core.stopping import Budget
 from askwise.core.tasks import Classification, Regression, Task
 from askwise.data.tables.schema import Schema
@@ -43,9 +44,9 @@ class BaselineCandidate:
     def fit(self, split: Split, progress: Callable[[float], None]) -> FittedBaseline:
         """Find the order, then fit a model for each budget to rows that know what it buys."""
         schema = Schema.of(split.X, **self.questions)
-        task = _task(self.task, split.y)
+        task = _task(self.task, split.y, split.weights)
         cases, y = Cases.of(schema, split.X), metrics.coded(task, split.y)
-        baseline = self.kind(self.task, self.seed, split.by)
+        baseline = self.kind(self.task, self.seed, split.by, scaled_to_mean_1(split.weights))
         with one_thread():
             order = order_of(baseline.importance(cases, y), cases.prices)
             models: dict[float, Predictor] = {}
@@ -70,7 +71,9 @@ class FittedBaseline:
     def n_groups(self) -> int:
         return self.schema.space.n_groups
 
-    def ask(self, X: Any, y: Array, budgets: Sequence[float]) -> tuple[list[Record], float]:
+    def ask(
+        self, X: Any, y: Array, budgets: Sequence[float], weights: Array | None = None
+    ) -> tuple[list[Record], float]:
         """The record at each budget, and the seconds of asking at the largest."""
         cases = Cases.of(self.schema, X)
         records, seconds = [], 0.0
@@ -80,8 +83,9 @@ class FittedBaseline:
                 known, spent = buy(self.order, cases.available, cases.prices, k)
                 answer = self.models[k].answer(cases.knowing(known))
                 seconds = time.perf_counter() - started
-            facts = {"mean_cost": float(spent.mean()), "mean_groups": float(known.sum(1).mean())}
-            found = metrics.metrics(self.task, answer, y)
+            means = [float(np.average(part, weights=weights)) for part in (spent, known.sum(1))]
+            facts = {"mean_cost": means[0], "mean_groups": means[1]}
+            found = metrics.metrics(self.task, answer, y, weights=weights)
             records.append({"rule": Budget.name, "budget": float(k), **facts, **found})
         return records, seconds
 
@@ -91,16 +95,18 @@ class FittedMean:
 
     def __init__(self, baseline: Baseline, y: Array) -> None:
         nothing = np.zeros((len(y), 1))
-        self.model = (DummyClassifier(strategy="prior") if baseline.is_classes else DummyRegressor()).fit(nothing, y)
+        model = DummyClassifier(strategy="prior") if baseline.is_classes else DummyRegressor()
+        self.model = model.fit(nothing, y, baseline.weights)
 
     def answer(self, frame: pd.DataFrame) -> Array:
         return answer_of(self.model, np.zeros((len(frame), 1)))
 
 
-def _task(kind: str, y: Array) -> Task:
+def _task(kind: str, y: Array, weights: Array | None) -> Task:
     if kind == CLASSES:
         return Classification(tuple(np.unique(y).tolist()))
-    return Regression(float(y.mean()), float(y.std()))
+    center = np.average(y, weights=weights)
+    return Regression(float(center), float(np.average((y - center) ** 2, weights=weights) ** 0.5))
 
 
 @contextmanager

@@ -68,11 +68,9 @@ class Linear(Baseline):
         encoder = _encoder(frame)
         inputs = encoder.fit_transform(frame)
         fit, held = self.held_out(y)
-        losses = [
-            self.loss(answer_of(self._model(strength).fit(inputs[fit], y[fit]), inputs[held]), y[held])
-            for strength in STRENGTHS
-        ]
-        return FittedLine(encoder, self._model(STRENGTHS[int(np.argmin(losses))]).fit(inputs, y))
+        models = [self._model(strength).fit(inputs[fit], y[fit], self.weights_of(fit)) for strength in STRENGTHS]
+        losses = [self.loss(answer_of(model, inputs[held]), y[held], held) for model in models]
+        return FittedLine(encoder, self._model(STRENGTHS[int(np.argmin(losses))]).fit(inputs, y, self.weights))
 
     def _model(self, strength: float) -> Any:
         return LogisticRegression(C=1 / strength, max_iter=1000) if self.is_classes else Ridge(alpha=strength)
@@ -80,13 +78,15 @@ class Linear(Baseline):
     def _penalties(self, inputs: Array, y: Array) -> Array:
         """From the smallest penalty that leaves every coefficient at 0, down."""
         targets = np.eye(int(y.max()) + 1)[y] if self.is_classes else y[:, None]
-        most = np.abs(inputs.T @ (targets - targets.mean(0))).max() / len(y)
+        away = targets - np.average(targets, axis=0, weights=self.weights)
+        most = np.abs(inputs.T @ (self.root(y)[:, None] ** 2 * away)).max() / len(y)
         return most * np.geomspace(1.0, LEAST, PENALTIES)
 
     def _path(self, inputs: Array, y: Array, penalties: Array) -> Iterator[Array]:
         """The sizes of the coefficients, (inputs,), at each penalty."""
         if not self.is_classes:
-            _, coefficients, _ = lasso_path(inputs, y - y.mean(), alphas=penalties)
+            root, away = self.root(y), y - np.average(y, weights=self.weights)
+            _, coefficients, _ = lasso_path(root[:, None] * inputs, root * away, alphas=penalties)
             yield from np.abs(coefficients.T)
             return
         model = LogisticRegression(**L1, solver="saga", warm_start=True, tol=1e-3, random_state=self.seed)
@@ -95,7 +95,11 @@ class Linear(Baseline):
             warnings.simplefilter("ignore", ConvergenceWarning)
             for penalty in penalties:
                 model.C = 1 / (len(y) * penalty)
-                yield np.abs(model.fit(inputs, y).coef_).sum(0)
+                yield np.abs(model.fit(inputs, y, self.weights).coef_).sum(0)
+
+    def root(self, y: Array) -> Array:
+        """The roots of the weights, (rows,): squared errors of rows times these are weighted."""
+        return np.ones(len(y)) if self.weights is None else np.sqrt(self.weights)
 
 
 def _encoder(frame: pd.DataFrame) -> ColumnTransformer:
