@@ -18,6 +18,7 @@ from askwise.cli.measure import LabelledCases, curve_table, measure
 from askwise.cli.options import HiddenLengthOptions, LengthOptions, PrintOptions, Seed, TrainingOptions
 from askwise.cli.progress import busy
 from askwise.cli.serve import ServiceOptions, require_service, run_service
+from askwise.cli.suggestion import suggest
 from askwise.core.errors import AskwiseError, OutOfRangeWarning
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _fit(out: Out, public: PublicData, train: pd.DataFrame, training: TrainingOp
     questions = {"costs": dict(public.costs), "groups": dict(public.groups), "free": list(public.free)}
     X, y = train.drop(columns=public.target), train[public.target].to_numpy()
     card = {"target": public.target, "data": public.name}
-    return fit(out, Cases(X, y, public.task, questions, card), training)
+    return fit(out, Cases(X, y, public.task, questions, card), training).estimator
 
 
 def _save(estimator: Any, public: PublicData, test: pd.DataFrame, folder: Path) -> dict[str, Path]:
@@ -153,9 +154,10 @@ def _can_draw(out: Out) -> bool:
 
 
 def _rule(estimator: Any) -> Any:
-    from askwise.core.stopping import parse_rule
+    from askwise.core.stopping import Budget, parse_rule
 
-    return parse_rule(show.suggested_rule(estimator.frontier_))
+    suggested = suggest(estimator.frontier_).rule
+    return Budget(estimator.frontier_["mean_cost"].max()) if suggested is None else parse_rule(suggested)
 
 
 def _example_path(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
@@ -210,7 +212,10 @@ def _print_results(
         "",
         show.next_steps(
             [
-                (show.command_line("askwise", "ask", model, "--stop", rule), "answer its questions"),
+                (
+                    show.command_line("askwise", "ask", model, "--stop", rule),
+                    f"answer its questions: {suggest(estimator.frontier_).why}",
+                ),
                 (show.command_line("askwise", "serve", model), "the same on a page, in a browser"),
                 (show.command_line("askwise", "info", model), "what is inside"),
                 (show.command_line("askwise", "evaluate", model, files["test"]), "measure it again"),

@@ -264,26 +264,3 @@ def is_better(metrics: Mapping[Any, Any], base: Mapping[Any, Any], n_cases: int)
     accuracy, before = metrics.get("accuracy", 0.0), base.get("accuracy", 0.0)
     standard_error = math.sqrt((accuracy * (1 - accuracy) + before * (1 - before)) / n_cases)
     return bool(accuracy - before > BEYOND_CHANCE * standard_error)
-
-
-def suggested_rule(frontier: pd.DataFrame) -> str:
-    """Return a rule to start with: the least cost that has nearly all of what asking gains on the validation rows.
-
-    It is an average cost, or a budget if a method's scores are only an order.
-    """
-    return f"{'average-cost' if 'penalty' in frontier else 'budget'}={_suggested_cost(frontier)}"
-
-
-def _suggested_cost(frontier: pd.DataFrame) -> str:
-    asks = frontier[frontier["mean_cost"] > 0].sort_values("mean_cost")
-    if not len(asks):
-        return "1"
-    name = "log_loss" if "log_loss" in asks else "rmse"
-    # The same point as the page suggests: 95 % of the way from the worst, asking nothing as a rule, to the best.
-    loss, worst = asks[name].to_numpy(), frontier[name].max()
-    enough = loss <= loss.min() + 0.05 * (worst - loss.min())
-    costs = asks["mean_cost"].to_numpy()
-    cost = float(costs[enough.argmax()])
-    step = 10.0 ** (math.floor(math.log10(cost)) - 1)
-    rounded = math.ceil(cost / step) * step
-    return f"{rounded if rounded <= costs.max() else cost - cost % step:.4g}"

@@ -16,6 +16,8 @@ from askwise.core.rows import Rows, evenly
 from askwise.core.stopping import Budget
 from askwise.core.tasks import Classification, Task
 from askwise.evaluation.estimates import by_bin, estimates_summary, realised
+from askwise.evaluation.intervals import Z as Z
+from askwise.evaluation.intervals import wilson
 from askwise.evaluation.metrics import bin_sums, coded, equal_mass_bins, expected_calibration_error
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
@@ -25,8 +27,6 @@ QUESTIONS = 15
 # Questions asked along whole paths: more would not change their means, and fill the memory.
 MOST_ROWS = 10_000
 MOST_RECORDS = 1_000_000
-# Standard errors from the mean to either end of a 95 % interval.
-Z = 1.96
 BARS = 40
 
 
@@ -119,15 +119,8 @@ def reliability(proba: Array, truth: Array) -> pd.DataFrame:
     confidence, right = proba.max(1), (proba.argmax(1) == truth).astype(float)
     bins = by_bin(pd.DataFrame({"confidence": confidence, "accuracy": right}), "confidence")
     n, means = bins.size(), bins.mean()
-    low, high = _wilson(means["accuracy"].to_numpy(), n.to_numpy())
+    low, high = wilson(means["accuracy"].to_numpy(), n.to_numpy())
     return pd.DataFrame({"n": n, **means, "low": low, "high": high}).reset_index(drop=True)
-
-
-def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
-    """Wilson's 95 % interval of a share of n rows, which is never empty, even at 0 and 1."""
-    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
 def number_reliability(prediction: Array, truth: Array) -> pd.DataFrame:

@@ -18,7 +18,8 @@ from askwise.core.step import StoppingRule
 from askwise.core.stopping import RULES, AverageCost, Budget, Confidence, NumberRule, Penalty, Rule, parse_rule
 from askwise.core.tasks import Classification, entropy, error_probability
 from askwise.core.trace import Trace
-from askwise.evaluation.metrics import bootstrap_draws, coded, metrics
+from askwise.evaluation.intervals import bootstrap_draws, percentiles
+from askwise.evaluation.metrics import coded, metrics
 from askwise.evaluation.thresholds import budgets, thresholds
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
@@ -35,14 +36,18 @@ def curve(
     points: int = 20,
     bootstrap: int = 0,
     progress: Callable[[float], None] | None = None,
+    persons: Array | None = None,
 ) -> pd.DataFrame:
-    """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range."""
+    """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range.
+
+    persons: the number of each row's person; intervals are then those of drawing persons again, not rows.
+    """
     prices = model.costs(costs)
     # Unequal prices take a walk for each budget too.
     share = 1 if are_equal(prices) else 1 / (1 + points)
     trace = model.trace(rows, [None], prices, progress=None if progress is None else _within(progress, 0, share))
     rest = None if progress is None else _within(progress, share, 1 - share)
-    return curve_of_trace(model, rows, coded(model.task, y), trace, prices, points, bootstrap, rest)
+    return curve_of_trace(model, rows, coded(model.task, y), trace, prices, points, bootstrap, rest, persons=persons)
 
 
 def curve_of_trace(
@@ -55,12 +60,13 @@ def curve_of_trace(
     bootstrap: int = 0,
     progress: Callable[[float], None] | None = None,
     walks: Walks | None = None,
+    persons: Array | None = None,
 ) -> pd.DataFrame:
     """The same from a walk of these rows to the end. Rules that limit what can be chosen need walks of their own.
 
     walks: those that were made before, by budget.
     """
-    draws = bootstrap_draws(len(rows), bootstrap) if bootstrap else None
+    draws = bootstrap_draws(len(rows), bootstrap, persons=persons) if bootstrap else None
     signals = TraceSignals.of(model, trace, prices)
     found = _rules(model, signals, prices, points)
     # With equal costs a budget cuts the same walk, since all or none of the groups are affordable.
@@ -70,7 +76,7 @@ def curve_of_trace(
     for point in found:
         own = walked.get(point.rule.k) if isinstance(point.rule, Budget) else None
         at = _cut(trace, signals, point.rule) if own is None else own.stops[0].at
-        measures = cost_and_metrics(model, trace if own is None else own, at, truth, draws)
+        measures = cost_and_metrics(model, trace if own is None else own, at, truth, draws, persons)
         records.append({"rule": point.name, "parameter": point.number, **measures})
     order = {name: i for i, name in enumerate(RULES)}
     table = pd.DataFrame(records).drop_duplicates(["rule", "mean_cost", "mean_groups"])
@@ -156,15 +162,24 @@ def _average_costs(model: Model, prices: tuple[float, ...], points: int) -> list
 
 
 def cost_and_metrics(
-    model: Model, trace: Trace, at: Tensor, truth: Array, draws: Array | None = None
+    model: Model, trace: Trace, at: Tensor, truth: Array, draws: Array | None = None, persons: Array | None = None
 ) -> dict[str, float]:
     """Mean cost, mean number of groups and every metric of rows that stop at these steps of a trace."""
     outputs, spent, n_asked = trace.at(at)
     return {
         "mean_cost": float(spent.mean()),
         "mean_groups": float(n_asked.double().mean()),
-        **metrics(model.task, model.task.decode(outputs), truth, draws),
+        **metrics(model.task, model.task.decode(outputs), truth, draws, persons),
+        **({} if draws is None else {**_ends("mean_cost", spent, draws), **_ends("mean_groups", n_asked, draws)}),
     }
+
+
+def _ends(name: str, values: Tensor, draws: Array) -> dict[str, float]:
+    """The 95 % interval of a mean over rows."""
+    each = values.double().numpy()
+    # Draw by draw, so that they are never all in float64.
+    low, high = percentiles(np.array([draw @ each / draw.sum() for draw in draws]))
+    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def _within(progress: Callable[[float], None], start: float, width: float) -> Callable[[float], None]:

@@ -19,6 +19,7 @@ from askwise.core.rows import Rows
 from askwise.core.step import StoppingRule
 from askwise.data.tables.gaps import gaps_table
 from askwise.evaluation import curves, frontier
+from askwise.evaluation.intervals import person_numbers
 from askwise.methods.settings import LATER, settings_as_json, with_settings
 from askwise.model import file as bundle
 from askwise.model import onnx as export
@@ -126,10 +127,15 @@ class TrainedEstimator(BaseEstimator):
         bootstrap: int = 0,
         points: int = 20,
         progress: Callable[[float], None] | None = None,
+        split_by: Any = None,
     ) -> pd.DataFrame:
-        """Every metric against mean cost, for every rule; `bootstrap` draws add 95 % intervals."""
+        """Every metric against mean cost, for every rule; `bootstrap` draws add 95 % intervals.
+
+        split_by: one value a row, such as its person; the intervals are then those of drawing persons again, not rows.
+        """
         rows, answers = self._rows_and_answers(X, y)
-        return curves.curve(self.model_, rows, answers, costs, points, bootstrap, progress)
+        persons = None if split_by is None else person_numbers(split_by, len(answers))
+        return curves.curve(self.model_, rows, answers, costs, points, bootstrap, progress, persons)
 
     def frontier(self, X: Any, y: Any, costs: Costs = None) -> pd.DataFrame:
         """What each average cost brings on rows of your own; AverageCost uses it from now on under these costs."""

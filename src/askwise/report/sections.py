@@ -9,6 +9,7 @@ from askwise.core.tasks import Classification
 from askwise.data.tables.gaps import GroupGaps, flagged_gaps
 from askwise.data.tables.gaps_wording import IN_USE, SEE, answer_texts
 from askwise.evaluation import summaries
+from askwise.evaluation.bend import MOST_SPENT, brings_anything
 from askwise.methods.base import Method
 from askwise.methods.settings import CIRCUMSTANCES
 from askwise.report.findings import Findings
@@ -156,10 +157,17 @@ def points_note(f: Findings) -> str:
     """What the table of operating points shows."""
     metric = summaries.main_metric(f.table)
     intervals = "; in brackets 95% bootstrap intervals" if f"{metric}_low" in f.table else ""
+    label = METRIC_WORDS[metric].label
+    where = (
+        f"the setting where its curve of {label} bends: the point furthest above the straight line from asking nothing "
+        f"to asking everything, of those that spend at most {MOST_SPENT:.0%} of everything{intervals}"
+        if brings_anything(f.table.sort_values("mean_cost"), metric)
+        else f"its setting that spends most within {MOST_SPENT:.0%} of everything{intervals}; asking brings nothing in "
+        f"{label} on these cases"
+    )
     return (
-        f"For each rule the cheapest setting that wins {summaries.ENOUGH:.0%} of what asking everything wins over "
-        f"asking nothing in {METRIC_WORDS[metric].label}{intervals}. The settings are read off the curve of these very "
-        "cases, which flatters them a little. Area: the mean of the metric over all costs from nothing to everything."
+        f"For each rule {where}. The settings are read off the curve of these very cases, which flatters them a "
+        "little. Area: the mean of the metric over all costs from nothing to everything."
     )
 
 
