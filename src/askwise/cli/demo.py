@@ -100,8 +100,9 @@ def _run_demo(out: Out, data: str, folder: Path, training: TrainingOptions) -> d
     cases = LabelledCases(test.drop(columns=public.target), test[public.target].to_numpy())
     report = folder / f"{public.name}-report" if _can_draw(out) else None
     options = ReportOptions(subject=f"{files['model'].name} on {files['test'].name}")
-    curve, report_files, _ = measure(out, estimator, cases, options, report)
-    files |= report_files
+    measured = measure(out, estimator, cases, options, report)
+    curve = measured.curve
+    files |= measured.files
     example = _example_path(estimator, cases.X)
     if data == "digits" and report is not None:
         files["digits.png"] = _draw_digits(estimator, cases, report / "digits.png")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,42 +22,30 @@ class Suggestion:
 
 
 def suggest(frontier: pd.DataFrame, unit: str = "question") -> Suggestion:
-    """Return the rule at which the frontier of the validation rows bends, by the loss.
+    """Return the rule at which the frontier of the validation rows bends. unit: what is asked, one of it."""
+    from askwise.evaluation.bend import loss_of, suggested_rule
 
-    It is an average cost, or a budget if a method's scores are only an order. unit: what is asked, one of it.
-    """
-    from askwise.evaluation.bend import find_bend
-    from askwise.evaluation.metrics import all_metrics
-
-    loss = "log_loss" if "log_loss" in frontier else "rmse"
-    name = all_metrics()[loss].short.lower() if loss == "log_loss" else "RMSE"
+    loss = loss_of(frontier)
+    name = "log loss" if loss == "log_loss" else "RMSE"
     ordered = frontier.sort_values("mean_cost")
     nothing, everything = ordered.iloc[0], ordered.iloc[-1]
-    bend = find_bend(frontier, loss)
-    if bend is None:
-        values = (show.format_metric(loss, record[loss]) for record in (nothing, everything))
+    found = suggested_rule(frontier)
+    if found is None:
+        before, after = (show.format_metric(loss, record[loss]) for record in (nothing, everything))
         return Suggestion(
-            None, "asking brings nothing on the rows held out: {} {} before, {} after".format(name, *values)
+            None, f"asking brings nothing on the rows held out ({name} {before} before, {after} with everything)"
         )
-    rule = "average-cost" if "penalty" in frontier else "budget"
-    record = frontier.loc[bend.index]
-    cost = record["average_cost"] if "average_cost" in frontier else record["mean_cost"]
-    return Suggestion(f"{rule}={_rounded_up(cost)}", _why(bend, everything, name, unit))
+    rule, bend = found
+    return Suggestion(rule, _why(bend, everything, name, unit))
 
 
 def _why(bend: Bend, everything: Any, name: str, unit: str) -> str:
-    most, units = float(everything["mean_groups"]), "patches" if unit == "patch" else f"{unit}s"
-    asked = f"{show.format_number(round(bend.groups, 1))} of {show.format_number(round(most, 1))} {units}"
+    units = "patches" if unit == "patch" else f"{unit}s"
+    asked, most = (show.format_number(round(number, 1)) for number in (bend.groups, everything["mean_groups"]))
     brings = (
         "more than everything"
         if bend.gain_share is None or bend.gain_share > 1.005
         else f"{bend.gain_share:.0%} of what everything brings"
     )
-    said = f"{asked} ({bend.cost_share:.0%} of the cost) bring {brings} in {name}"
+    said = f"{asked} of {most} {units} ({bend.cost_share:.0%} of the cost) bring {brings} in {name}"
     return f"{said}; the curve has no bend, each {unit} brings about as much" if bend.is_straight else said
-
-
-def _rounded_up(cost: float) -> str:
-    """Write a cost with three digits, not below it."""
-    step = 10.0 ** (math.floor(math.log10(cost)) - 2)
-    return f"{math.ceil(cost / step * (1 - 1e-9)) * step:.4g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,30 @@ def find_bend(table: pd.DataFrame, metric: str) -> Bend | None:
     return Bend(
         ordered.index[at], cost[at], float(ordered["mean_groups"].iloc[at]), cost[at] / most, gained, is_straight
     )
+
+
+def suggested_rule(frontier: pd.DataFrame) -> tuple[str, Bend] | None:
+    """The rule at which a frontier bends, by the loss, as text; None where asking brings nothing.
+
+    It is an average cost, or a budget if a method's scores are only an order.
+    """
+    bend = find_bend(frontier, loss_of(frontier))
+    if bend is None:
+        return None
+    record = frontier.loc[bend.index]
+    cost = record["average_cost"] if "average_cost" in frontier else record["mean_cost"]
+    return f"{'average-cost' if 'penalty' in frontier else 'budget'}={_rounded_up(float(cost))}", bend
+
+
+def loss_of(table: pd.DataFrame) -> str:
+    """The loss that a curve or frontier has."""
+    return "log_loss" if "log_loss" in table else "rmse"
+
+
+def _rounded_up(cost: float) -> str:
+    """A cost with three digits, not below it."""
+    step = 10.0 ** (math.floor(math.log10(cost)) - 2)
+    return f"{math.ceil(cost / step * (1 - 1e-9)) * step:.4g}"
 
 
 def gains(ordered: pd.DataFrame, metric: str) -> Array:

@@ -62,8 +62,11 @@ class Calibration:
         return numbers | ({} if self.questions is None else estimates_summary(self.questions))
 
 
-def calibration(model: Model, rows: Rows, y: Array, costs: Costs = None) -> Calibration:
-    """What a model says of some rows at `calibration_budget`, on the way to it, and with everything known."""
+def calibration(model: Model, rows: Rows, y: Array, costs: Costs = None, persons: Array | None = None) -> Calibration:
+    """What a model says of some rows at `calibration_budget`, on the way to it, and with everything known.
+
+    persons: the number of each row's person; errors of estimates then count persons, not rows.
+    """
     prices = model.costs(costs)
     truth = coded(model.task, y)
     rule = Budget(calibration_budget(prices))
@@ -71,13 +74,16 @@ def calibration(model: Model, rows: Rows, y: Array, costs: Costs = None) -> Cali
     outputs, _, _ = trace.at(trace.stops[0].at)
     some = evenly(len(rows), max(1, min(MOST_ROWS, MOST_RECORDS // len(prices))))
     affordable = rule.allows(torch.zeros(1), torch.tensor(prices, dtype=torch.float64))[0].tolist()
+    questions = realised(model, rows, y, rule.k, costs, some) if model.policy.is_information else None
+    if questions is not None and persons is not None:
+        questions = questions.assign(person=persons[questions["row"]])
     return Calibration(
         model.task,
         rule.k,
         model.task.decode(outputs),
         model.task.decode(model.outputs(rows)),
         truth,
-        realised(model, rows, y, rule.k, costs, some) if model.policy.is_information else None,
+        questions,
         tuple(name for name, can_pay in zip(model.schema.space.names, affordable, strict=True) if not can_pay),
     )
 

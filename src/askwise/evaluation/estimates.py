@@ -85,9 +85,14 @@ def realised_bins(questions: pd.DataFrame) -> pd.DataFrame:
         record: dict[str, float] = {"n": len(part), "predicted": part["predicted"].mean()}
         for name in reductions:
             mean = part[name].mean()
-            record |= {name: mean, f"{name}_error": _error(part[name] - mean, part["row"], len(part))}
+            record |= {name: mean, f"{name}_error": _error(part[name] - mean, _independent(part), len(part))}
         found.append(record)
     return pd.DataFrame(found)
+
+
+def _independent(questions: pd.DataFrame) -> pd.Series[Any]:
+    """What stands by itself: the person of each question where it is known, else its row."""
+    return questions["person" if "person" in questions else "row"]
 
 
 def _error(residuals: pd.Series[Any], rows: pd.Series[Any], over: float) -> float:
@@ -109,7 +114,7 @@ def estimates_summary(questions: pd.DataFrame) -> dict[str, float]:
     classes only, is that of the moments in which the largest estimate is above the entropy of the prediction, which
     no information can exceed.
     """
-    predicted, brought, rows = (questions[name] for name in ("predicted", "loss_reduction", "row"))
+    predicted, brought, rows = questions["predicted"], questions["loss_reduction"], _independent(questions)
     away = predicted - predicted.mean()
     total, spread = float(predicted.sum()), float((away**2).sum())
     ratio = float(brought.sum()) / total if total else np.nan

@@ -43,6 +43,11 @@ def main_metric(table: pd.DataFrame) -> str:
     raise AskwiseError(f"the table has no metric; it has the columns {list(table.columns)!r}: give that of model.curve")
 
 
+def is_led_by_auroc(table: pd.DataFrame) -> bool:
+    """Whether a table is of rows of which nearly all have one label, so that accuracy does not lead."""
+    return "auroc" in table.columns and main_metric(table) == "auroc"
+
+
 def everything(table: pd.DataFrame) -> pd.Series[Any]:
     """The record of a curve that spends most: what asking everything reaches."""
     return table.loc[table["mean_cost"].idxmax()]

@@ -36,6 +36,16 @@ LONGEST_NAME = 26
 METRIC_WORDS = OfMetrics(lambda metric: metric)
 
 
+def metric_name(metric: str, target: str = "") -> str:
+    """A metric's label; a unit is that of the target where its name is known."""
+    return in_units_of(target, METRIC_WORDS[metric].label)
+
+
+def in_units_of(target: str, words: str) -> str:
+    """Words about units of y, with the target's name where it is known."""
+    return words.replace("units of y", f"units of {plain(target)}") if target else words
+
+
 def metric_text(metric: str, value: float) -> str:
     """A metric's value as a person reads it: 94.7%, 0.993."""
     return METRIC_WORDS[metric].form.format(value) if np.isfinite(value) else "n/a"
@@ -124,9 +134,9 @@ def percent(value: float, position: object = None) -> str:
     return f"{value:.0%}"
 
 
-def metric_label(metric: str) -> str:
+def metric_label(metric: str, target: str = "") -> str:
     """A metric's name, and which way it is better."""
-    return f"{METRIC_WORDS[metric].label}, {'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better"
+    return f"{metric_name(metric, target)}, {'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better"
 
 
 def set_panel_title(ax: Axes, words: str, size: float = 11, bold: bool = True, colour: str = INK) -> None:
