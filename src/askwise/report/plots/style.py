@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
@@ -79,6 +80,11 @@ def plain(text: object, longest: int = LONGEST_NAME) -> str:
     return words.replace("$", r"\$")
 
 
+def wrapped(words: str, longest: int = 38) -> str:
+    """Words on as many lines as the height of a panel asks for, to be written along its upright axis."""
+    return "\n".join(textwrap.wrap(words, longest, break_long_words=False))
+
+
 def verdict(
     guess: object, true: object = None, longest: int = LONGEST_NAME, probability: float | None = None
 ) -> tuple[str, str]:
@@ -119,7 +125,7 @@ def panel_words(
     ax.set_title(beside, loc="right", fontsize=size - 2, color=SOFT, pad=pad)
     ax.text(0, 1.02, below, transform=ax.transAxes, fontsize=size - 2, color=SOFT, va="bottom")
     ax.set_xlabel(x, fontsize=size - 1, color=INK)
-    ax.set_ylabel(y, fontsize=size - 1, color=INK)
+    ax.set_ylabel(wrapped(y), fontsize=size - 1, color=INK)
 
 
 def diagonal(ax: Axes, start: float, end: float) -> Line2D:
