@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
@@ -39,8 +41,11 @@ def test_evaluate_gives_the_curve_of_the_library(run):
 def test_the_table_has_every_rule_and_an_interval(run):
     said = run("evaluate", "heart.askwise", "test.csv", "--bootstrap", "20")
     assert said.exit_code == 0
-    for word in ("budget=", "confidence=", "penalty=", "accuracy", " to "):
+    for word in ("budget=", "confidence=", "penalty=", "accuracy"):
         assert word in said.stdout
+    lines = said.stdout.splitlines()
+    line = next(i for i, text in enumerate(lines) if text.startswith("budget=59.5"))
+    assert len(re.findall(r"\([\d.]+–[\d.]+\)", lines[line + 1])) == 5, "of cost, questions and three metrics"
 
 
 def test_columns_may_be_moved_and_more_than_needed(run):
@@ -150,6 +155,121 @@ def test_rows_that_tell_little_are_measured_with_a_warning(run, rows, warning, t
     assert said.exit_code == 0, said.output
     assert warning in said.stderr
     assert title in said.stdout
+
+
+def test_intervals_of_persons_are_those_of_the_library(run):
+    said = run(*EVALUATE, "--split-by", "patient", "--bootstrap", "20", "--json")
+    table, estimator = pd.read_csv("test.csv"), load("heart.askwise")
+    X, patients = table[list(estimator.feature_names_in_)], table["patient"]
+    expected = estimator.curve(X, table["diagnosis"], bootstrap=20, split_by=patients)
+    facts = json.loads(said.stdout)
+    assert [r["auroc_low"] for r in facts["curve"]] == expected["auroc_low"].tolist()
+    assert facts["decisions"]["persons"] == patients.nunique()
+    assert "'patient'" not in said.stderr
+    alone = json.loads(run(*EVALUATE, "--bootstrap", "20", "--json").stdout)
+    assert alone["curve"][-1]["auroc_low"] != facts["curve"][-1]["auroc_low"]
+
+
+def test_a_threshold_decides_and_it_is_said_in_words(run):
+    words = ("--threshold", "0.3", "--stop", "budget=59.5", "--bootstrap", "20")
+    facts = json.loads(run(*EVALUATE, *words, "--json").stdout)["decisions"]
+    counts = facts["confusion"]
+    assert sum(counts["called"].values()) + sum(counts["cleared"].values()) == 80
+    called = sum(counts["called"].values())
+    share = facts["measures"]["positive_predictive_value"]["value"]
+    assert share == pytest.approx(counts["called"]["is"] / called)
+    said = run(*EVALUATE, *words).stdout
+    assert f"Called {facts['label']} from a probability of 0.3 on, stopping at budget=59.5" in said
+    assert f"of 100 cases called {facts['label']}, {100 * share:.0f} are {facts['label']}" in said
+    assert len(facts["net_benefit"]) == 99
+
+
+def test_the_label_that_is_called_can_be_chosen(run):
+    found = [
+        json.loads(run(*EVALUATE, "--positive", label, "--bootstrap", "0", "--json").stdout)["decisions"]
+        for label in ("sick", "well")
+    ]
+    assert [d["label"] for d in found] == ["sick", "well"]
+    sensitivity, specificity = (
+        d["measures"][name]["n"] for d, name in zip(found, ("sensitivity", "specificity"), strict=True)
+    )
+    assert sensitivity == specificity
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--threshold", "1.2"), "a threshold is a probability above 0 and below 1, was given 1.2"),
+        (("--threshold", "0"), "above 0 and below 1"),
+        (("--split-by", "persn"), "unknown column in test.csv, named by --split-by: 'persn'"),
+        (("--split-by", "diagnosis"), "unknown column in test.csv, named by --split-by: 'diagnosis'"),
+        (("--split-by", "site"), "split_by has one value in all rows"),
+        (("--positive", "ill"), "unknown label in --positive: 'ill'; allowed: 'sick', 'well'"),
+        (("--stop", "budgt=3"), "did you mean 'budget'?"),
+    ],
+)
+def test_what_can_not_be_decided_is_an_error_before_anything_is_written(run, folder, options, says):
+    said = run(*EVALUATE, *options, "--report", "report")
+    assert said.exit_code == 2
+    assert says in said.stderr
+    assert not (folder / "report").exists()
+
+
+def test_a_threshold_is_not_for_several_labels_nor_for_a_number(run, fast):
+    pd.DataFrame({"a": range(90), "answer": ["x", "y", "z"] * 30, "n": [i / 7 for i in range(90)]}).to_csv("t.csv")
+    for target, kind in {"answer": "one of 3 labels", "n": "a number"}.items():
+        made = run("train", "t.csv", "--target", target, *fast, "-o", "m.askwise")
+        assert made.exit_code == 0, made.stderr
+        said = run("evaluate", "m.askwise", "t.csv", "--threshold", "0.2")
+        assert (said.exit_code, f"this model predicts {kind}" in said.stderr) == (2, True), said.stderr
+
+
+def test_a_confidence_that_asks_nothing_is_warned_of(run):
+    for words in (
+        ("evaluate", "heart.askwise", "test.csv", "--bootstrap", "0"),
+        ("predict", "heart.askwise", "test.csv", "-o", "p.csv"),
+    ):
+        said = run(*words, "--stop", "confidence=0.9")
+        assert "a confidence of 0.9 asks nothing: the entropy of 2 labels is at most 0.693 nats" in said.stderr
+        assert "asks nothing" not in run(*words, "--stop", "confidence=0.6").stderr
+
+
+@pytest.fixture(scope="module")
+def rare(run, trained, tmp_path_factory):
+    """A model of which 95 % of rows have one answer, and other such rows."""
+    folder = tmp_path_factory.mktemp("rare")
+    table = pd.read_csv(trained / "cases.csv")
+    table["diagnosis"] = ["ill" if i % 20 == 0 else "fine" for i in range(len(table))]
+    table.loc[table["diagnosis"] == "ill", "scan"] += 4
+    table.to_csv(folder / "cases.csv", index=False)
+    words = ("--target", "diagnosis", "--drop", "patient", "--hidden", "8", "--epochs", "3", "--pretrain-epochs", "3")
+    made = run("train", folder / "cases.csv", *words, "-o", folder / "rare.askwise")
+    assert made.exit_code == 0, made.output
+    return folder, made
+
+
+def test_where_one_class_is_rare_auroc_and_sensitivity_come_first_everywhere(run, rare):
+    pytest.importorskip("matplotlib")
+    folder, made = rare
+    said = run("evaluate", folder / "rare.askwise", folder / "cases.csv", "--bootstrap", "5", "--report", "r")
+    assert said.exit_code == 0, said.output
+    for text in (made.stdout, run("info", folder / "rare.askwise").stdout):
+        heading = next(line for line in text.splitlines() if "average cost" in line)
+        assert heading.index("AUROC") < heading.index("sens. at 90% spec.") < heading.index("accuracy")
+    heading = next(line for line in said.stdout.splitlines() if "average cost" in line)
+    assert heading.index("AUROC") < heading.index("accuracy")
+    page = Path("r/index.html").read_text(encoding="utf-8")
+    assert "<span>AUROC, asking nothing</span><small>Sensitivity at 90% specificity " in page
+    assert "AUROC against mean cost" in page
+    assert page.index('<th scope="col" class="n">AUROC') < page.index(">Sensitivity at 90% specificity</th>")
+    assert "Called ill from a probability of 0.5 on" in said.stdout
+
+
+def test_a_report_names_the_target_and_the_day(reported):
+    page = (reported[1] / "index.html").read_text(encoding="utf-8")
+    assert f"Predicts <strong>diagnosis</strong>. Made on {date.today().isoformat()}, on 80 cases" in page
+    assert "<h2>What a threshold decides</h2>" in page
+    assert len(pd.read_csv(reported[1] / "net_benefit.csv")) == 99
 
 
 def test_evaluate_is_silent_when_asked(run):

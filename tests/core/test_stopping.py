@@ -358,6 +358,17 @@ def test_confidence_check_knows_the_task(table_policy):
         check_rule(Confidence(1), Regression(0.0, 1.0), table_policy([1], [1]))
 
 
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_a_confidence_that_no_prediction_misses_is_warned_of(table_policy, n_labels):
+    task, policy, most = Classification(tuple(range(n_labels))), table_policy([1], [1]), math.log(n_labels)
+    for rule in (Confidence(most), Budget(3) | Confidence(9)):
+        with pytest.warns(AskwiseWarning, match=f"entropy of {n_labels} labels is at most {most:.3f} nats"):
+            check_rule(rule, task, policy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_rule(Confidence(0.999 * most), task, policy)
+
+
 @pytest.mark.parametrize("shift", [0.0, 1e-12, 1e-8, 1e-7, 1e-6])
 @pytest.mark.parametrize("rule", ["penalty", "confidence"])
 def test_a_threshold_that_was_read_off_a_session_stops_a_batch_where_it_stops_a_session(clinic, new_cases, rule, shift):

@@ -105,7 +105,8 @@ def test_a_weight_of_two_is_the_row_twice(seed, n, n_classes):
     count[0] = 1
     again = np.repeat(np.arange(n), count)
     for name, metric in metrics.METRICS["classification"].items():
-        if name == "auroc" and len(np.unique(y[again])) < n_classes:
+        order = ("auroc", "average_precision", "sensitivity_at_90_specificity")
+        if (name in order and len(np.unique(y[again])) < n_classes) or (metric.two_classes and n_classes > 2):
             continue
         weighted = metric(proba, y, count[None].astype(float))[0]
         repeated = metric(proba[again], y[again], np.ones((1, len(again))))[0]
@@ -115,7 +116,9 @@ def test_a_weight_of_two_is_the_row_twice(seed, n, n_classes):
 def test_every_metric_of_the_task_is_there():
     proba, y, _ = example(3)
     found = metrics.metrics(Classification((0, 1, 2)), proba, y)
-    assert list(found) == ["accuracy", "auroc", "log_loss", "brier", "ece"]
+    assert list(found) == ["accuracy", "auroc", "log_loss", "brier", "ece", "average_precision"]
+    of_two = metrics.metrics(Classification((0, 1)), proba[:, :2], y % 2)
+    assert set(of_two) - set(found) == {"sensitivity_at_90_specificity"}
     assert list(metrics.metrics(Regression(0.0, 1.0), proba[:, 0], y)) == ["rmse", "r2"]
 
 
@@ -151,7 +154,7 @@ def test_a_bootstrap_interval_of_accuracy_is_that_of_the_binomial():
 def test_a_curve_has_every_rule_with_cost_groups_and_metrics(clinic, new_cases):
     table = clinic.curve(*new_cases)
     assert list(table.columns[:4]) == ["rule", "parameter", "mean_cost", "mean_groups"]
-    assert list(table.columns[4:]) == ["accuracy", "auroc", "log_loss", "brier", "ece"]
+    assert list(table.columns[4:]) == list(metrics.METRICS["classification"])
     assert set(table["rule"]) == {"budget", "confidence", "penalty", "average-cost"}
     assert table.notna().all().all()
 

@@ -9,6 +9,7 @@ from askwise import AskwiseError, Budget, Confidence, Penalty
 from askwise.evaluation.metrics import METRICS
 from askwise.evaluation.summaries import (
     HIGHER_IS_BETTER,
+    main_metric,
     operating_points,
     path_table,
     reason_counts,
@@ -77,11 +78,17 @@ def curve_of(accuracy: list[float]) -> pd.DataFrame:
     return pd.DataFrame({**facts, "accuracy": accuracy})
 
 
-def test_an_operating_point_is_the_cheapest_that_wins_nearly_all():
-    point = operating_points(curve_of([0.5, 0.8, 0.88, 0.9]), "accuracy").iloc[0]
+def test_an_operating_point_is_where_the_curve_bends():
+    point = operating_points(curve_of([0.5, 0.6, 0.88, 0.9]), "accuracy").iloc[0]
     assert (point["parameter"], point["cost_share"]) == (5.0, 0.5)
-    assert point["accuracy_area"] == pytest.approx((2 * 0.65 + 3 * 0.84 + 5 * 0.89) / 10)
+    assert point["accuracy_area"] == pytest.approx((2 * 0.55 + 3 * 0.74 + 5 * 0.89) / 10)
 
 
-def test_where_asking_wins_nothing_the_operating_point_spends_most():
-    assert operating_points(curve_of([0.5, 0.8, 0.5, 0.4]), "accuracy").iloc[0]["parameter"] == 10.0
+def test_where_asking_wins_nothing_the_operating_point_spends_most_but_not_nearly_all():
+    assert operating_points(curve_of([0.5, 0.5, 0.5, 0.4]), "accuracy").iloc[0]["parameter"] == 5.0
+
+
+def test_the_main_metric_is_the_first_of_the_table():
+    table = curve_of([0.5, 0.6, 0.7, 0.8])
+    assert main_metric(table.assign(auroc=0.5)) == "accuracy"
+    assert main_metric(table.rename(columns={"accuracy": "auroc"}).assign(accuracy=0.5)) == "auroc"

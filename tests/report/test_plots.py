@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -15,6 +16,7 @@ from askwise.evaluation.metrics import METRICS
 from askwise.evaluation.summaries import path_table, selection_frequency
 from askwise.report.plots import cases as case_plots
 from askwise.report.plots import curves, questions, style
+from askwise.report.plots.axes import percents
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +62,7 @@ def test_a_cost_curve_marks_the_level_of_asking_everything(flower_curve):
     ax = curves.cost_curve(flower_curve, "log_loss").axes[0]
     level = flower_curve.loc[flower_curve["mean_cost"].idxmax(), "log_loss"]
     assert list(ax.lines[-1].get_ydata()) == [level, level]
-    assert f"{level:.3f}" in ax.get_title(loc="right")
+    assert f"⋯ with everything: {level:.3f}" in [text.get_text() for text in ax.texts]
 
 
 def test_bands_are_drawn_only_where_the_table_has_intervals(flower_curve):
@@ -87,7 +89,9 @@ def test_a_regression_shows_rmse_first(progression, diabetes):
 
 def test_metric_curves_have_one_panel_for_each_metric(flower_curve):
     titles = [ax.get_title(loc="left") for ax in drawn(curves.metric_curves(flower_curve)).axes]
-    assert titles[:5] == [style.METRIC_WORDS[m].label for m in METRICS["classification"]]
+    assert titles[:6] == [
+        style.METRIC_WORDS[m].label for m, it in METRICS["classification"].items() if not it.two_classes
+    ]
 
 
 def test_an_unknown_metric_names_the_nearest(flower_curve):
@@ -147,9 +151,12 @@ def test_a_long_path_is_cut_before_its_last_step():
 
 def test_a_frontier_reads_from_penalty_to_cost_to_metric(flowers):
     left, right = drawn(curves.frontier(flowers.frontier_)).axes
-    np.testing.assert_array_equal(np.sort(right.lines[0].get_ydata()), np.sort(flowers.frontier_["mean_cost"]))
-    assert left.get_xscale() == "log"
-    assert "nats" in left.get_xlabel()
+    by_cost = flowers.frontier_.sort_values("mean_cost")
+    for ax in (left, right):
+        np.testing.assert_array_equal(ax.lines[0].get_xdata(), by_cost["mean_cost"])
+    np.testing.assert_array_equal(right.lines[0].get_ydata(), by_cost["accuracy"])
+    assert left.get_yscale() == "log"
+    assert "nats" in left.get_ylabel()
 
 
 def test_penalties_too_small_for_a_log_axis_are_drawn_at_its_edge_and_said_to_be_there():
@@ -157,11 +164,55 @@ def test_penalties_too_small_for_a_log_axis_are_drawn_at_its_edge_and_said_to_be
     facts = {"penalty": penalty, "mean_cost": cost, "mean_groups": cost, "accuracy": [0.5, 0.7, 0.8, 0.9]}
     left = drawn(curves.frontier(pd.DataFrame(facts))).axes[0]
     line, edge = left.lines
-    assert line.get_ydata().tolist() == cost
-    assert edge.get_ydata().tolist() == [2.0, 3.0]
-    assert set(edge.get_xdata()) == {0.05}
-    assert left.get_xlim()[0] < 0.05
-    assert "◂: nearly 0" in left.get_xlabel()
+    assert line.get_xdata().tolist() == cost
+    assert edge.get_xdata().tolist() == [2.0, 3.0]
+    assert set(edge.get_ydata()) == {0.05}
+    assert left.get_ylim()[0] < 0.05
+    assert "▾: nearly 0" in left.get_ylabel()
+
+
+def narrow(accuracy: list[float]) -> pd.DataFrame:
+    cost = np.linspace(0, 4, len(accuracy))
+    return pd.DataFrame({"rule": "budget", "mean_cost": cost, "mean_groups": cost, "accuracy": accuracy})
+
+
+def test_ticks_of_a_small_range_are_written_with_enough_digits_to_differ():
+    figure = drawn(curves.cost_curve(narrow([0.9712, 0.9725, 0.9731])))
+    said = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert len(set(said)) == len(said) > 2
+    assert percents([0.95, 1.0]) == ["95%", "100%"]
+    assert percents([0.9725, 0.973]) == ["97.25%", "97.30%"]
+
+
+@pytest.mark.usefixtures("real_size")
+def test_no_words_of_a_picture_are_cut():
+    """A long metric in a narrow panel, and a number whose target has a long name."""
+    cost = [0.0, 1.0, 2.0]
+    facts = {"rule": "budget", "mean_cost": cost, "mean_groups": cost, "penalty": [0.5, 0.1, 1e-9]}
+    classes = pd.DataFrame({**facts, "sensitivity_at_90_specificity": [0.0, 0.5, 0.75], "brier": [0.3, 0.2, 0.1]})
+    number = pd.DataFrame({**facts, "rmse": [9.0, 5.0, 4.0], "r2": [0.0, 0.5, 0.6]})
+    target = "systolic pressure at rest"
+    for figure in (
+        curves.metric_curves(classes, columns=2),
+        curves.metric_curves(number, columns=2, target=target),
+        curves.frontier(number, target=target),
+        curves.cost_curve(number, target=target),
+    ):
+        FigureCanvasAgg(figure).draw()
+        for ax in figure.axes:
+            labels = (ax.title, ax._left_title, ax._right_title, ax.xaxis.label, ax.yaxis.label)
+            for text in (label for label in labels if label.get_text()):
+                box = text.get_window_extent()
+                assert box.x0 >= 0, text
+                assert box.y0 >= 0, text
+                assert box.x1 <= figure.bbox.x1 + 1, text
+                assert box.y1 <= figure.bbox.y1 + 1, text
+
+
+def test_the_unit_of_a_number_is_named_after_its_target():
+    table = narrow([0.5, 0.6, 0.7]).rename(columns={"accuracy": "rmse"})
+    assert "units of pressure" in curves.cost_curve(table, target="pressure").axes[0].get_ylabel()
+    assert "units of y" in curves.cost_curve(table).axes[0].get_ylabel()
 
 
 def test_asked_pixels_are_numbered_where_they_lie_and_the_rest_is_dim():

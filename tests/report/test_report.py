@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import replace
+from datetime import date
 from html.parser import HTMLParser
 
 import numpy as np
@@ -26,6 +27,7 @@ TABLES = {"curve", "trust", "reliability", "realised"}
 ANY_TASK = {"cost_curve", "metrics", "selection", "stop_reasons", "paths", "frontier", "calibration", "information"}
 OF_NUMBERS = {*TABLES, *ANY_TASK, "index"}
 FILES = {*OF_NUMBERS, "bound", "full_input"}
+OF_TWO = {"decisions", "net_benefit", "decision_curve"}
 # Of the four questions about a flower.
 PRICES = [1, 2, 3, 4]
 
@@ -72,7 +74,7 @@ def page(report):
 
 def test_a_report_is_a_curve_pictures_and_a_page_in_one_folder(report):
     files = report[0]
-    assert set(files) == FILES
+    assert set(files) == FILES | OF_TWO
     assert {path.name for path in files["index"].parent.iterdir()} == {path.name for path in files.values()}
 
 
@@ -129,7 +131,7 @@ def test_names_and_labels_of_users_are_text_never_markup(tmp_path):
     y = np.where(X.iloc[:, 0] > 0, "<b>yes</b>", "$no & 'none'")
     model = DimeClassifier(hidden=8, pretrain_epochs=3, epochs=3, random_state=0).fit(X, y)
     page = Page(write_report(model, X, y, tmp_path, bootstrap=0)["index"].read_text(encoding="utf-8"))
-    assert (len(page.all("script")), len(page.all("b")), len(page.all("img"))) == (0, 3, 10)
+    assert (len(page.all("script")), len(page.all("b")), len(page.all("img"))) == (0, 3, 11)
     assert "<script>alert(1)</script>" in page.words
 
 
@@ -219,7 +221,7 @@ def test_the_head_of_the_page_names_what_is_reported_on(flowers, iris, tmp_path)
     page = Page(files["index"].read_text(encoding="utf-8"))
     assert page.words.count("<m>.askwise on test.csv") == 1
     assert "askwise report: <m>.askwise on test.csv" in page.words
-    assert "1 case, 4 questions that can be asked" in page.words
+    assert f"Made on {date.today().isoformat()}, on 1 case; 4 questions that can be asked" in page.words
 
 
 def test_a_second_model_of_other_questions_or_answers_writes_nothing(flowers, clinic, cases, iris, fast, tmp_path):

@@ -17,6 +17,7 @@ from starlette.routing import Mount
 from askwise import DimeClassifier, Session
 from askwise.core.stopping import parse_rule
 from askwise.data.tables.column import is_missing
+from askwise.evaluation.bend import find_bend
 from askwise.service.app import create_app
 from askwise.service.catalogue import Catalogue
 from askwise.service.exports import COLUMNS
@@ -342,13 +343,11 @@ def test_what_is_typed_before_a_reply_comes_is_not_undone_by_it(person):
 def test_the_slider_moves_along_what_was_measured(person, facts):
     one = person().settle()
     slider = one.part("rule").get_by_role("slider")
-    suggested = one.part("rule").get_by_text("from the worst log loss measured to the best")
+    suggested = one.part("rule").get_by_text("Suggested: where the log loss bends")
     expect(suggested).to_be_visible()
-    points = sorted(facts["frontier"], key=lambda record: record["mean_cost"])
-    losses = [point["log_loss"] for point in points]
-    enough = min(losses) + 0.05 * (max(losses) - min(losses))
-    first = next(point for point in points if point["log_loss"] <= enough)
-    assert float(one.state["stop"].partition("=")[2]) == first["average_cost"]
+    table = pd.DataFrame(facts["frontier"])
+    suggestion = table.loc[find_bend(table, "log_loss").index]
+    assert float(one.state["stop"].partition("=")[2]) == suggestion["average_cost"]
     slider.focus()
     slider.press("Home")
     expect(one.part("question")).to_contain_text("Time to stop")

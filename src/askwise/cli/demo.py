@@ -18,6 +18,7 @@ from askwise.cli.measure import LabelledCases, curve_table, measure
 from askwise.cli.options import HiddenLengthOptions, LengthOptions, PrintOptions, Seed, TrainingOptions
 from askwise.cli.progress import busy
 from askwise.cli.serve import ServiceOptions, require_service, run_service
+from askwise.cli.suggestion import suggest
 from askwise.core.errors import AskwiseError, OutOfRangeWarning
 
 if TYPE_CHECKING:
@@ -99,8 +100,9 @@ def _run_demo(out: Out, data: str, folder: Path, training: TrainingOptions) -> d
     cases = LabelledCases(test.drop(columns=public.target), test[public.target].to_numpy())
     report = folder / f"{public.name}-report" if _can_draw(out) else None
     options = ReportOptions(subject=f"{files['model'].name} on {files['test'].name}")
-    curve, report_files, _ = measure(out, estimator, cases, options, report)
-    files |= report_files
+    measured = measure(out, estimator, cases, options, report)
+    curve = measured.curve
+    files |= measured.files
     example = _example_path(estimator, cases.X)
     if data == "digits" and report is not None:
         files["digits.png"] = _draw_digits(estimator, cases, report / "digits.png")
@@ -127,7 +129,7 @@ def _fit(out: Out, public: PublicData, train: pd.DataFrame, training: TrainingOp
     questions = {"costs": dict(public.costs), "groups": dict(public.groups), "free": list(public.free)}
     X, y = train.drop(columns=public.target), train[public.target].to_numpy()
     card = {"target": public.target, "data": public.name}
-    return fit(out, Cases(X, y, public.task, questions, card), training)
+    return fit(out, Cases(X, y, public.task, questions, card), training).estimator
 
 
 def _save(estimator: Any, public: PublicData, test: pd.DataFrame, folder: Path) -> dict[str, Path]:
@@ -153,9 +155,10 @@ def _can_draw(out: Out) -> bool:
 
 
 def _rule(estimator: Any) -> Any:
-    from askwise.core.stopping import parse_rule
+    from askwise.core.stopping import Budget, parse_rule
 
-    return parse_rule(show.suggested_rule(estimator.frontier_))
+    suggested = suggest(estimator.frontier_).rule
+    return Budget(estimator.frontier_["mean_cost"].max()) if suggested is None else parse_rule(suggested)
 
 
 def _example_path(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
@@ -210,7 +213,10 @@ def _print_results(
         "",
         show.next_steps(
             [
-                (show.command_line("askwise", "ask", model, "--stop", rule), "answer its questions"),
+                (
+                    show.command_line("askwise", "ask", model, "--stop", rule),
+                    f"answer its questions: {suggest(estimator.frontier_).why}",
+                ),
                 (show.command_line("askwise", "serve", model), "the same on a page, in a browser"),
                 (show.command_line("askwise", "info", model), "what is inside"),
                 (show.command_line("askwise", "evaluate", model, files["test"]), "measure it again"),

@@ -9,6 +9,7 @@ import typer
 
 from askwise.cli import show, tables
 from askwise.cli.common import Out, check_folder_can_be_written, command
+from askwise.cli.decisions import DecisionChoice, decision_facts, decision_parts
 from askwise.cli.evaluate_data import CaseReader, check_order
 from askwise.cli.image_options import ImageSourceOptions
 from askwise.cli.measure import Measured, areas, calibrate, curve_table, measure
@@ -23,6 +24,7 @@ EXAMPLES = """\b
 Examples:
   askwise evaluate heart.askwise test.csv
   askwise evaluate heart.askwise test.csv --report report/
+  askwise evaluate heart.askwise visits.csv --split-by patient --threshold 0.2 --report report/
   askwise evaluate heart.askwise test.csv --report report/ --beside unbounded.askwise
   askwise evaluate heart.askwise test.csv --costs other-prices.csv --json > numbers.json
   askwise evaluate digits.askwise test/ --report report/
@@ -64,6 +66,16 @@ def evaluate(
             "draws its estimates beside these.",
         ),
     ] = None,
+    split_by: Annotated[
+        str | None,
+        typer.Option(
+            "--split-by",
+            metavar="COLUMN",
+            help="Rows with the same value belong together, such as those of a patient: "
+            "intervals are then those of as many patients, not rows.",
+        ),
+    ] = None,
+    decision: DecisionChoice,
     source: ImageSourceOptions,
     allow_implausible: AllowImplausible = False,
     bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Draws for the 95% intervals; 0 for none.")] = 200,
@@ -71,8 +83,9 @@ def evaluate(
 ) -> None:
     """Measure a model on other rows.
 
-    Every metric against cost, for every stopping rule. Columns may stand in any order, and columns that the model does
-    not use are ignored. Images are scaled and cut to the model's size.
+    Every metric against cost, for every stopping rule, with 95% intervals; for two labels, what a threshold of the
+    probability decides. Columns may stand in any order, and columns that the model does not use are ignored. Images
+    are scaled and cut to the model's size.
     """
     with command(printing) as out:
         _check_report(report, beside)
@@ -86,15 +99,17 @@ def evaluate(
             prices = None if costs is None else read_costs(costs)
             estimator = load(model)
             second = None if beside is None else load(beside)
-        reader = CaseReader(estimator, model, cases, target, source, allow_implausible, weights)
+            chosen = decision.chosen(estimator.model_)
+        reader = CaseReader(estimator, model, cases, target, source, allow_implausible, split_by, weights)
         labelled = reader.read(out)
         _warn_if_too_few(labelled.y, out)
         subject = f"{model.name} on {cases.name}" + (f", beside {beside.name}" if beside is not None else "")
-        measured = measure(out, estimator, labelled, ReportOptions(prices, bootstrap, second, subject), report)
+        options = ReportOptions(prices, bootstrap, second, subject, target=target or "", **chosen)
+        measured = measure(out, estimator, labelled, options, report)
         calibrations = measured.calibrations or calibrate(out, estimator, labelled, prices)
         n_cases = show.count(len(labelled.X), "image" if reader.has_images else "row")
         _print_results(out, f"{model} on {n_cases} of {cases}", measured, calibrations)
-        files = {"model": str(model), "data": str(cases), "rows": len(labelled.X)}
+        files: dict[str, Any] = {"model": str(model), "data": str(cases), "rows": len(labelled.X)}
         out.result(files | _facts(measured, calibrations))
 
 
@@ -119,7 +134,10 @@ def _warn_if_too_few(labels: Any, out: Out) -> None:
 def _print_results(out: Out, title: str, measured: Measured, calibrations: dict[str, Calibration]) -> None:
     from askwise.report.calibration import sentences
 
-    out.print(curve_table(title, measured.curve), "", *sentences(calibrations["this"]))
+    out.print(curve_table(title, measured.curve))
+    if measured.decisions is not None:
+        out.print(*decision_parts(measured.decisions))
+    out.print("", *sentences(calibrations["this"]))
     if measured.files:
         out.print(f"Report: {measured.files['index.html']}")
 
@@ -129,6 +147,7 @@ def _facts(measured: Measured, calibrations: dict[str, Calibration]) -> dict[str
     beside = {"calibration_beside": calibrations["beside"].summary} if "beside" in calibrations else {}
     return {
         "curve": measured.curve.to_dict("records"),
+        **({} if measured.decisions is None else {"decisions": decision_facts(measured.decisions)}),
         "area_under_curve": areas(measured.curve),
         "calibration": calibrations["this"].summary,
         **beside,

@@ -31,7 +31,8 @@ def check_order(model: Path, cases: Path, command: str) -> None:
 class CaseReader:
     """Reads cases for one model. model, cases: the files, which errors name; target: the column, if it was given.
 
-    allow_implausible: values that limits refuse count as missing. weights: the column that says how much rows count.
+    allow_implausible: values that limits refuse count as missing. split_by: the column that says which rows belong
+    together, such as those of one person. weights: the column that says how much rows count.
     """
 
     estimator: Any
@@ -40,6 +41,7 @@ class CaseReader:
     target: str | None
     source: ImageSourceOptions
     allow_implausible: bool = False
+    split_by: str | None = None
     weights: str | None = None
 
     @property
@@ -62,8 +64,11 @@ class CaseReader:
         X, y = tables.split_target(frame, self._target_column(frame.columns), out)
         weights, X, y = tables.split_weights(X, y, self.weights, "--weights", out)
         model = self.estimator.model_
+        split_by, rest = tables.split_groups(X, self.split_by, f"{self.cases}, named by --split-by")
+        # A column that is asked about stays where it is.
+        X = X if self.split_by in model.schema.column_names else rest
         X = tables.align_columns(X, model.schema, self.cases, out, self.allow_implausible)
-        return LabelledCases(X, tables.model_labels(y, model.task), weights=weights)
+        return LabelledCases(X, tables.model_labels(y, model.task), split_by=split_by, weights=weights)
 
     def _read_images(self, out: Out) -> LabelledCases:
         cases, source, target = self.cases, self.source, self.target
@@ -81,7 +86,20 @@ class CaseReader:
                 f"{self.model} is a model of images, and {cases} is none of a folder with a sub-folder for each class, "
                 "an .npz, or a table with --images COLUMN, the column with their paths"
             )
-        return LabelledCases(*image_files.read_images_for_model(out, cases, source, target, self.estimator))
+        split_by = self._split_of_images()
+        return LabelledCases(
+            *image_files.read_images_for_model(out, cases, source, target, self.estimator), split_by=split_by
+        )
+
+    def _split_of_images(self) -> Any:
+        """Return which images belong together, by a column of their table."""
+        from askwise.data.tables.files import read_table
+
+        if self.split_by is None:
+            return None
+        if not image_files.is_table(self.cases):
+            raise AskwiseError(f"--split-by names a column of a table, and {self.cases} is none; leave it out")
+        return tables.split_groups(read_table(self.cases), self.split_by, f"{self.cases}, named by --split-by")[0]
 
     def _image_columns(self) -> tuple[ImageSourceOptions, str]:
         """Return the columns of a table with the paths of images and with the answers; by default as in training."""

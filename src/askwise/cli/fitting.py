@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from askwise.cli.cases import Cases
 from askwise.cli.common import Out, check_device
@@ -11,8 +11,15 @@ from askwise.cli.progress import training_progress
 from askwise.core.errors import AskwiseError
 
 
-def fit(out: Out, cases: Cases, training: TrainingOptions) -> Any:
-    """Return an estimator that is fitted to the cases and keeps their card."""
+class Fitted(NamedTuple):
+    """An estimator that is fitted to cases and keeps their card; whether a stage ended before its last epoch."""
+
+    estimator: Any
+    stopped_early: bool
+
+
+def fit(out: Out, cases: Cases, training: TrainingOptions) -> Fitted:
+    """Fit an estimator to the cases."""
     with training_progress(out) as progress:
         estimator = _build(cases, training)
         note = width_note(estimator)
@@ -22,7 +29,7 @@ def fit(out: Out, cases: Cases, training: TrainingOptions) -> Any:
     for sentence in progress.stopped_early:
         out.note(sentence)
     estimator.model_.card |= cases.card
-    return estimator
+    return Fitted(estimator, bool(progress.stopped_early))
 
 
 def _build(cases: Cases, training: TrainingOptions) -> Any:

@@ -14,53 +14,68 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from askwise.evaluation.calibration import Calibration
+    from askwise.evaluation.decisions import Decisions
     from askwise.report.findings import ReportOptions
 
 
 class LabelledCases(NamedTuple):
     """Cases as a model takes them, with their answers.
 
-    names: what each image is called; weights: how much each case counts, None if all count the same.
+    names: what each image is called. split_by: the person of each, or what else their rows have in common. weights: how
+    much each case counts, None if all count the same.
     """
 
     X: Any
     y: Any
     names: tuple[str, ...] | None = None
+    split_by: Any = None
     weights: Any = None
 
 
 class Measured(NamedTuple):
-    """A curve and, if a report was written, its files by name and the calibrations in it."""
+    """A curve, what a threshold decides and, if a report was written, its files by name and the calibrations in it."""
 
     curve: pd.DataFrame
+    decisions: Decisions | None
     files: dict[str, Path]
     calibrations: dict[str, Calibration]
 
 
 def measure(out: Out, estimator: Any, cases: LabelledCases, options: ReportOptions, report: Path | None) -> Measured:
     """Measure every metric against cost, and write a report if its folder is given."""
+    options = replace(options, names=cases.names, split_by=cases.split_by)
     with fraction_progress(out, "Asking every row") as progress:
         if report is None:
             curve = estimator.curve(
-                cases.X, cases.y, costs=options.costs, bootstrap=options.bootstrap, progress=progress,
+                cases.X, cases.y, options.costs, options.bootstrap, progress=progress, split_by=cases.split_by,
                 sample_weight=cases.weights,
             )  # fmt: skip
-            return Measured(curve, {}, {})
+            return Measured(curve, _decide(estimator, cases, options), {}, {})
         from askwise.report.report import make_report
 
         told = replace(options, names=cases.names, weights=cases.weights)
         made = make_report(estimator, cases.X, cases.y, told, progress)
         files = {path.name: path for path in made.write(report).values()}
-        return Measured(made.curve, files, made.calibrations.by_role)
+        return Measured(made.curve, made.decisions, files, made.calibrations.by_role)
+
+
+def _decide(estimator: Any, cases: LabelledCases, options: ReportOptions) -> Decisions | None:
+    from askwise.evaluation.decisions import decide
+
+    truth = estimator.check_target(cases.y)
+    found = options.decisions(len(truth))
+    return decide(estimator.model_, estimator.encode(cases.X), truth, options.costs, found)
 
 
 def calibrate(out: Out, estimator: Any, cases: LabelledCases, costs: dict[str, Any] | None) -> dict[str, Calibration]:
     """Compare the model's numbers with the answers, as a report does."""
     from askwise.evaluation.calibration import calibration
+    from askwise.evaluation.intervals import person_numbers
 
     with busy(out, "Comparing what it says with what is true"):
         truth, rows = estimator.check_target(cases.y), estimator.encode(cases.X).with_weight(cases.weights)
-        return {"this": calibration(estimator.model_, rows, truth, costs)}
+        persons = None if cases.split_by is None else person_numbers(cases.split_by, len(truth))
+        return {"this": calibration(estimator.model_, rows, truth, costs, persons)}
 
 
 def areas(curve: pd.DataFrame) -> dict[str, dict[str, float]]:

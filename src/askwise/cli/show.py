@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # A loss below this share of another is better; so is an accuracy by more than these standard errors.
 BETTER_LOSS, BEYOND_CHANCE = 0.97, 1.64
+# So many metrics of a table lead.
+N_LEADING = 2
 FULL, EMPTY, LINE, MARK = "█", "░", "┃", "▶"
 # Over the bars and numbers of a ranking, by what it is ranked by.
 RANK_HEADINGS = {
@@ -58,11 +60,13 @@ def effective_text(card: Mapping[str, Any]) -> str | None:
 
 
 def short_metrics(table: pd.DataFrame) -> dict[str, str]:
-    """Return the metrics of a table that the terminal shows, each with its heading."""
+    """Return the metrics of a table that the terminal shows, each with its heading: the first two lead in any case."""
     from askwise.evaluation.metrics import all_metrics
+    from askwise.evaluation.summaries import metrics_of
 
-    shown = {name: metric for name, metric in all_metrics().items() if metric.on_terminal and name in table}
-    return {name: metric.short or metric.label for name, metric in shown.items()}
+    known, names = all_metrics(), metrics_of(table)
+    shown = [name for i, name in enumerate(names) if i < N_LEADING or known[name].on_terminal]
+    return {name: known[name].short or known[name].label for name in shown}
 
 
 def format_metric(name: str, value: float) -> str:
@@ -99,25 +103,34 @@ def sample_by_cost(table: pd.DataFrame, most: int) -> pd.DataFrame:
 
 
 def costs_table(title: str, table: pd.DataFrame, by: str = "") -> Group:
-    """Return mean cost, questions and metrics of each row; the column named by `by` comes first."""
+    """Return mean cost, questions and metrics of each row; the column named by `by` comes first.
+
+    Intervals of metrics stand below them.
+    """
     headings = short_metrics(table)
     metrics = list(headings)
     first = [by] if by else []
     view = grid(*first, "average cost", "questions", *headings.values(), texts=first)
+    if by:
+        view.columns[0].no_wrap = True
+    between = "\n" if f"{metrics[0]}_low" in table else " "
     for row in table.to_dict("records"):
         cells = [Text(str(row[by]))] if by else []
-        cells += [Text(_cost_text(row)), Text(format_number(round(row["mean_groups"], 2)))]
-        view.add_row(
-            *cells, *(Text(format_metric(m, row[m]) + (_interval(m, row) if m == metrics[0] else "")) for m in metrics)
-        )
+        asked = format_number(round(row["mean_groups"], 2)), _ends("mean_groups", row)
+        texts = [_cost_text(row), asked, *((format_metric(m, row[m]), _interval(m, row)) for m in metrics)]
+        view.add_row(*cells, *(Text(between.join(filter(None, parts)), justify="right") for parts in texts))
     return titled(title, view)
 
 
-def _cost_text(row: Mapping[Any, Any]) -> str:
+def _cost_text(row: Mapping[Any, Any]) -> tuple[str, str]:
     """Write a mean cost, and between which numbers it is expected to be on fresh cases, if that is known."""
-    cost = format_number(row["mean_cost"])
-    ends = [format_number(float(f"{row[side]:.3g}")) for side in ("cost_low", "cost_high") if side in row]
-    return f"{cost} ({' to '.join(ends)})" if len(set(ends)) == 2 else cost
+    return format_number(row["mean_cost"]), _ends("cost", row) or _ends("mean_cost", row)
+
+
+def _ends(name: str, row: Mapping[Any, Any]) -> str:
+    """Write between which numbers another is, if that is known and they differ."""
+    ends = [format_number(float(f"{row[side]:.3g}")) for side in (f"{name}_low", f"{name}_high") if side in row]
+    return f"({'–'.join(ends)})" if len(set(ends)) == 2 else ""
 
 
 def _interval(name: str, row: Mapping[Any, Any]) -> str:
@@ -125,7 +138,7 @@ def _interval(name: str, row: Mapping[Any, Any]) -> str:
     if f"{name}_low" not in row:
         return ""
     low, high = (format_metric(name, row[f"{name}_{side}"]).removesuffix("%") for side in ("low", "high"))
-    return f" ({low} to {high})"
+    return f"({low}–{high})"
 
 
 def bar(value: float, most: float, width: int, line: float | None = None) -> Text:
@@ -272,26 +285,3 @@ def is_better(metrics: Mapping[Any, Any], base: Mapping[Any, Any], n_cases: int)
     accuracy, before = metrics.get("accuracy", 0.0), base.get("accuracy", 0.0)
     standard_error = math.sqrt((accuracy * (1 - accuracy) + before * (1 - before)) / n_cases)
     return bool(accuracy - before > BEYOND_CHANCE * standard_error)
-
-
-def suggested_rule(frontier: pd.DataFrame) -> str:
-    """Return a rule to start with: the least cost that has nearly all of what asking gains on the validation rows.
-
-    It is an average cost, or a budget if a method's scores are only an order.
-    """
-    return f"{'average-cost' if 'penalty' in frontier else 'budget'}={_suggested_cost(frontier)}"
-
-
-def _suggested_cost(frontier: pd.DataFrame) -> str:
-    asks = frontier[frontier["mean_cost"] > 0].sort_values("mean_cost")
-    if not len(asks):
-        return "1"
-    name = "log_loss" if "log_loss" in asks else "rmse"
-    # The same point as the page suggests: 95 % of the way from the worst, asking nothing as a rule, to the best.
-    loss, worst = asks[name].to_numpy(), frontier[name].max()
-    enough = loss <= loss.min() + 0.05 * (worst - loss.min())
-    costs = asks["mean_cost"].to_numpy()
-    cost = float(costs[enough.argmax()])
-    step = 10.0 ** (math.floor(math.log10(cost)) - 1)
-    rounded = math.ceil(cost / step) * step
-    return f"{rounded if rounded <= costs.max() else cost - cost % step:.4g}"

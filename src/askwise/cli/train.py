@@ -16,6 +16,7 @@ from askwise.cli.fitting import fit
 from askwise.cli.image_options import TrainImageOptions
 from askwise.cli.options import PrintOptions, TrainingOptions, output_option
 from askwise.cli.progress import busy
+from askwise.cli.suggestion import Suggestion, suggest
 from askwise.cli.table_options import TrainTableOptions
 from askwise.core.errors import AskwiseError
 
@@ -68,10 +69,10 @@ def train(
         else:
             images.refuse(cases)
             labelled, findings = read_checked_table(out, cases, table, with_gaps=False)
-        estimator = fit(out, labelled, training)
+        estimator, stopped_early = fit(out, labelled, training)
         estimator.save(path)
         _report(out, estimator, path, labelled, findings)
-        _warn_if_nothing_learnt(out, estimator)
+        _warn_if_nothing_learnt(out, estimator, stopped_early)
 
 
 def _check_paths(path: Path, cases: Path, checkpoint: Path | None) -> None:
@@ -96,15 +97,19 @@ def _read_images(
     return image_files.read_image_cases(out, path, table, images)
 
 
-def _warn_if_nothing_learnt(out: Out, estimator: Any) -> None:
-    """Warn if all answers together predict no better on the held-out cases than none."""
+def _warn_if_nothing_learnt(out: Out, estimator: Any, stopped_early: bool) -> None:
+    """Warn if all answers together predict no better on the held-out cases than none.
+
+    A training that ended by itself would not get better by being longer.
+    """
     card, frontier = estimator.model_.card, estimator.frontier_
     nothing, everything = frontier.loc[frontier["mean_cost"].idxmin()], card["validation"]
     if nothing["mean_cost"] > 0 or show.is_better(everything, nothing, card["rows_validated"]):
         return
+    longer = "" if stopped_early else "longer (--epochs), "
     out.note(
-        "Warning: with everything known it is no better than with nothing; train longer (--epochs), on more cases, or "
-        "with another size of the networks (--hidden)"
+        f"Warning: with everything known it is no better than with nothing; train {longer}on more cases, or with "
+        "another size of the networks (--hidden)"
     )
 
 
@@ -113,12 +118,13 @@ def _report(out: Out, estimator: Any, path: Path, cases: Cases, findings: list[F
     card, schema = model.card, model.schema
     n_rows, unit = card["rows_trained"] + card["rows_validated"], "row" if cases.inputs == "table" else "image"
     effective = show.effective_text(card)
+    suggested = suggest(frontier, "question" if unit == "row" else "patch")
     out.print(
         f"{path}: {show.questions_summary(schema)}, learnt from {n_rows} {unit}s in {card['seconds']:.0f} s",
         *([] if effective is None else [f"Rows under their weights are {effective}"]),
         show.costs_table(f"On {show.count(card['rows_validated'], unit)} held out", show.sample_by_cost(frontier, 6)),
         "",
-        show.next_steps(_next_commands(path, cases, show.suggested_rule(frontier), unit)),
+        show.next_steps(_next_commands(path, cases, suggested, unit)),
     )
     out.result(
         {
@@ -130,19 +136,21 @@ def _report(out: Out, estimator: Any, path: Path, cases: Cases, findings: list[F
             "questions": list(schema.space.names),
             "free": list(schema.free),
             "frontier": frontier.to_dict("records"),
+            "suggested": {"rule": suggested.rule, "why": suggested.why},
             "card": card,
             "findings": [finding.to_dict() for finding in findings],
         }
     )
 
 
-def _next_commands(path: Path, cases: Cases, rule: str, unit: str) -> list[tuple[str, str]]:
+def _next_commands(path: Path, cases: Cases, suggested: Suggestion, unit: str) -> list[tuple[str, str]]:
     """Return commands to try with the model, each with what it does."""
-    ask = show.command_line("askwise", "ask", path, "--stop", rule, *cases.ask_arguments)
+    stop = [] if suggested.rule is None else ["--stop", suggested.rule]
+    ask = show.command_line("askwise", "ask", path, *stop, *cases.ask_arguments)
     evaluate = show.command_line("askwise", "evaluate", path, *cases.evaluate_arguments, "--report", "report/")
     return [
         (show.command_line("askwise", "info", path), "what is inside"),
-        (ask, "ask for patches of one image" if unit == "image" else "answer its questions"),
+        (ask, f"{'ask for patches of one image' if unit == 'image' else 'answer its questions'}: {suggested.why}"),
         (show.command_line("askwise", "serve", path), "the same on a page, in a browser"),
         (evaluate, f"on other {unit}s"),
     ]

@@ -89,6 +89,15 @@ class Confidence(NumberRule):
                 "a confidence needs class probabilities, and this model predicts a number; "
                 "use a budget, a penalty or an average cost"
             )
+        most = math.log(len(task.labels))
+        if self.m * (1 + ROUNDING) >= most:
+            warnings.warn(
+                f"a confidence of {self.m:g} asks nothing: the entropy of {len(task.labels)} labels is at most "
+                f"{most:.3f} nats, so every prediction is sure enough before the first question; give a number from 0 "
+                f"(certain) to below {most:.3f}",
+                AskwiseWarning,
+                stacklevel=3,
+            )
 
     def stops(self, step: Signals) -> Any:
         return step.entropy <= self.m * (1 + ROUNDING)

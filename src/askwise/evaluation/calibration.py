@@ -18,6 +18,8 @@ from askwise.core.rows import Rows, evenly
 from askwise.core.stopping import Budget
 from askwise.core.tasks import Classification, Task
 from askwise.evaluation.estimates import by_bin, estimates_summary, realised
+from askwise.evaluation.intervals import Z as Z
+from askwise.evaluation.intervals import wilson
 from askwise.evaluation.metrics import bin_sums, coded, equal_mass_bins, expected_calibration_error
 from askwise.evaluation.weights import mean_and_error
 from askwise.model.model import Model
@@ -28,8 +30,6 @@ QUESTIONS = 15
 # Questions asked along whole paths: more would not change their means, and fill the memory.
 MOST_ROWS = 10_000
 MOST_RECORDS = 1_000_000
-# Standard errors from the mean to either end of a 95 % interval.
-Z = 1.96
 BARS = 40
 
 
@@ -67,8 +67,11 @@ class Calibration:
         return numbers | ({} if self.questions is None else estimates_summary(self.questions))
 
 
-def calibration(model: Model, rows: Rows, y: Array, costs: Costs = None) -> Calibration:
-    """What a model says of some rows at `calibration_budget`, on the way to it, and with everything known."""
+def calibration(model: Model, rows: Rows, y: Array, costs: Costs = None, persons: Array | None = None) -> Calibration:
+    """What a model says of some rows at `calibration_budget`, on the way to it, and with everything known.
+
+    persons: the number of each row's person; errors of estimates then count persons, not rows.
+    """
     prices = model.costs(costs)
     truth = coded(model.task, y)
     rule = Budget(calibration_budget(prices))
@@ -76,13 +79,16 @@ def calibration(model: Model, rows: Rows, y: Array, costs: Costs = None) -> Cali
     outputs, _, _ = trace.at(trace.stops[0].at)
     some = evenly(len(rows), max(1, min(MOST_ROWS, MOST_RECORDS // len(prices))))
     affordable = rule.allows(torch.zeros(1), torch.tensor(prices, dtype=torch.float64))[0].tolist()
+    questions = realised(model, rows, y, rule.k, costs, some) if model.policy.is_information else None
+    if questions is not None and persons is not None:
+        questions = questions.assign(person=persons[questions["row"]])
     return Calibration(
         model.task,
         rule.k,
         model.task.decode(outputs),
         model.task.decode(model.outputs(rows)),
         truth,
-        realised(model, rows, y, rule.k, costs, some) if model.policy.is_information else None,
+        questions,
         tuple(name for name, can_pay in zip(model.schema.space.names, affordable, strict=True) if not can_pay),
         None if rows.weight is None else rows.weight.double().numpy(),
     )
@@ -126,7 +132,7 @@ def reliability(proba: Array, truth: Array, weights: Array | None = None) -> pd.
     """Mean confidence and accuracy, with its 95 % interval from low to high, of the n rows in each bin of the ECE."""
     confidence, right = proba.max(1), (proba.argmax(1) == truth).astype(float)
     bins = _binned({"confidence": confidence, "accuracy": right}, "confidence", weights)
-    low, high = _wilson(bins["accuracy"].to_numpy(), bins["effective"].to_numpy())
+    low, high = wilson(bins["accuracy"].to_numpy(), bins["effective"].to_numpy())
     return bins[["n", "confidence", "accuracy"]].assign(low=low, high=high)
 
 
@@ -145,13 +151,6 @@ def _binned(columns: dict[str, Array], by: str, weights: Array | None) -> pd.Dat
             record |= {name: mean, f"{name}_error": error * more}
         records.append(record)
     return pd.DataFrame(records)
-
-
-def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
-    """Wilson's 95 % interval of a share of n rows, which is never empty, even at 0 and 1."""
-    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
 def number_reliability(prediction: Array, truth: Array, weights: Array | None = None) -> pd.DataFrame:

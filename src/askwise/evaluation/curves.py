@@ -18,7 +18,8 @@ from askwise.core.step import StoppingRule
 from askwise.core.stopping import RULES, AverageCost, Budget, Confidence, NumberRule, Penalty, Rule, parse_rule
 from askwise.core.tasks import Classification, entropy, error_probability
 from askwise.core.trace import Trace
-from askwise.evaluation.metrics import bootstrap_draws, coded, metrics
+from askwise.evaluation.intervals import bootstrap_draws, percentiles
+from askwise.evaluation.metrics import coded, metrics
 from askwise.evaluation.thresholds import budgets, thresholds
 from askwise.evaluation.weights import RowWeights
 from askwise.model.model import Model
@@ -38,10 +39,12 @@ def curve(
     bootstrap: int = 0,
     progress: Callable[[float], None] | None = None,
     states: StateWeights | None = None,
+    persons: Array | None = None,
 ) -> pd.DataFrame:
     """Metrics against mean cost and mean number of groups, for every rule over a grid that covers its range.
 
-    Rows count as much as their weights; states: if it differs from state to state, rows need their answers.
+    Rows count as much as their weights; states: if it differs from state to state, rows need their answers. persons:
+    the number of each row's person; intervals are then those of drawing persons again, not rows.
     """
     rows = rows if states is None else states.rows_with_tries(rows)
     prices = model.costs(costs)
@@ -49,8 +52,8 @@ def curve(
     share = 1 if are_equal(prices) else 1 / (1 + points)
     trace = model.trace(rows, [None], prices, progress=None if progress is None else _within(progress, 0, share))
     rest = None if progress is None else _within(progress, share, 1 - share)
-    weights = RowWeights.of(rows, states)
-    return curve_of_trace(model, rows, coded(model.task, y), trace, prices, points, bootstrap, rest, weights=weights)
+    weights, truth = RowWeights.of(rows, states), coded(model.task, y)
+    return curve_of_trace(model, rows, truth, trace, prices, points, bootstrap, rest, weights=weights, persons=persons)
 
 
 def curve_of_trace(
@@ -64,12 +67,13 @@ def curve_of_trace(
     progress: Callable[[float], None] | None = None,
     walks: Walks | None = None,
     weights: RowWeights | None = None,
+    persons: Array | None = None,
 ) -> pd.DataFrame:
     """The same from a walk of these rows to the end. Rules that limit what can be chosen need walks of their own.
 
-    walks: those that were made before, by budget. weights: by default those of the rows.
+    walks: those that were made before, by budget. weights: by default those of the rows. persons: as in `curve`.
     """
-    draws = bootstrap_draws(len(rows), bootstrap) if bootstrap else None
+    draws = bootstrap_draws(len(rows), bootstrap, persons=persons) if bootstrap else None
     weights = weights or RowWeights.of(rows)
     signals = TraceSignals.of(model, trace, prices)
     found = _rules(model, signals, prices, points)
@@ -81,7 +85,7 @@ def curve_of_trace(
         own = walked.get(point.rule.k) if isinstance(point.rule, Budget) else None
         at = _cut(trace, signals, point.rule) if own is None else own.stops[0].at
         walk = trace if own is None else own
-        measures = cost_and_metrics(model, walk, at, truth, draws, weights.at(walk, at))
+        measures = cost_and_metrics(model, walk, at, truth, draws, weights.at(walk, at), persons)
         records.append({"rule": point.name, "parameter": point.number, **measures})
     order = {name: i for i, name in enumerate(RULES)}
     table = pd.DataFrame(records).drop_duplicates(["rule", "mean_cost", "mean_groups"])
@@ -167,15 +171,32 @@ def _average_costs(model: Model, prices: tuple[float, ...], points: int) -> list
 
 
 def cost_and_metrics(
-    model: Model, trace: Trace, at: Tensor, truth: Array, draws: Array | None = None, weights: Array | None = None
+    model: Model,
+    trace: Trace,
+    at: Tensor,
+    truth: Array,
+    draws: Array | None = None,
+    weights: Array | None = None,
+    persons: Array | None = None,
 ) -> dict[str, float]:
     """Mean cost, mean number of groups and every metric of rows that stop at these steps of a trace."""
     outputs, spent, n_asked = trace.at(at)
     return {
         "mean_cost": float(np.average(spent.double().numpy(), weights=weights)),
         "mean_groups": float(np.average(n_asked.double().numpy(), weights=weights)),
-        **metrics(model.task, model.task.decode(outputs), truth, draws, weights),
+        **metrics(model.task, model.task.decode(outputs), truth, draws, weights, persons),
+        **({} if draws is None else _ends("mean_cost", spent, draws, weights)),
+        **({} if draws is None else _ends("mean_groups", n_asked, draws, weights)),
     }
+
+
+def _ends(name: str, values: Tensor, draws: Array, weights: Array | None) -> dict[str, float]:
+    """The 95 % interval of a mean over rows."""
+    count = np.ones(len(values)) if weights is None else weights
+    each = count * values.double().numpy()
+    # Draw by draw, so that they are never all in float64.
+    low, high = percentiles(np.array([draw @ each / (draw @ count) for draw in draws]))
+    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def _within(progress: Callable[[float], None], start: float, width: float) -> Callable[[float], None]:

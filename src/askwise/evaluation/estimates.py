@@ -88,7 +88,7 @@ def realised_bins(questions: pd.DataFrame) -> pd.DataFrame:
         record: dict[str, float] = {"n": len(part), "predicted": np.average(part["predicted"], weights=weight)}
         for name in reductions:
             mean = float(np.average(part[name], weights=weight))
-            error = _error(weight * (part[name] - mean), part["row"], float(weight.sum()))
+            error = _error(weight * (part[name] - mean), _independent(part), float(weight.sum()))
             record |= {name: mean, f"{name}_error": error}
         found.append(record)
     return pd.DataFrame(found)
@@ -97,6 +97,11 @@ def realised_bins(questions: pd.DataFrame) -> pd.DataFrame:
 def _weights(table: pd.DataFrame) -> pd.Series[float]:
     """How much each record counts."""
     return table["weight"] if "weight" in table else pd.Series(1.0, table.index)
+
+
+def _independent(questions: pd.DataFrame) -> pd.Series[Any]:
+    """What stands by itself: the person of each question where it is known, else its row."""
+    return questions["person" if "person" in questions else "row"]
 
 
 def _error(residuals: pd.Series[Any], rows: pd.Series[Any], over: float) -> float:
@@ -118,7 +123,7 @@ def estimates_summary(questions: pd.DataFrame) -> dict[str, float]:
     classes only, is that of the moments in which the largest estimate is above the entropy of the prediction, which
     no information can exceed.
     """
-    predicted, brought, rows = (questions[name] for name in ("predicted", "loss_reduction", "row"))
+    predicted, brought, rows = questions["predicted"], questions["loss_reduction"], _independent(questions)
     weight = _weights(questions)
     away = predicted - (weight * predicted).sum() / weight.sum()
     total, spread = float((weight * predicted).sum()), float((weight * away**2).sum())

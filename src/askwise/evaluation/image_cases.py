@@ -97,7 +97,7 @@ def image_case(model: Model, row: Rows, stop: StoppingRule | None, costs: Costs 
         session.tell(question.name, start.image[window])
         values.append(_values(session, schema))
         answers.append(_answer(session))
-    unit = "nats" if isinstance(model.task, Classification) else "squared units of y"
+    unit = "nats" if isinstance(model.task, Classification) else f"squared units of {model.card.get('target') or 'y'}"
     return ImageCase(
         **vars(asked_image(model, row, session.asked)),
         values=np.stack(values),

@@ -11,12 +11,20 @@ import numpy as np
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError
 from askwise.core.tasks import Classification, Task
+from askwise.evaluation.intervals import bootstrap_draws as bootstrap_draws
+from askwise.evaluation.intervals import percentiles, share_interval
+from askwise.evaluation.ranked import auroc as auroc
+from askwise.evaluation.ranked import average_precision, rows_to_find, sensitivity_at_90_specificity
+from askwise.evaluation.ranked import without_last_bits as without_last_bits
 
 MetricFunction = Callable[[Array, Array, Array], Array]
 Fact = TypeVar("Fact")
 
 # Of confidence, of predictions and of estimates: so many bins.
 BINS = 10
+# From this share of the largest class on, these metrics lead; what several classes do not have is left out.
+LOPSIDED = 0.9
+LEAD_IF_RARE = ("auroc", "sensitivity_at_90_specificity", "average_precision")
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,9 @@ class Metric:
     probabilities (rows, classes) with answers as positions of labels, or numbers (rows,).
     label: the name in reports, with the unit in brackets. short: the heading in tables of the terminal, by default the
     label; on_terminal=False leaves it out there. form: "{:.1%}" for a share, "{:.4g}" for a number of any size.
-    has_interval: False where drawing rows again can only raise it.
+    has_interval: False where drawing rows again can only raise it. two_classes: it is one of two classes only.
+    share_of: (answers, weights) -> the rows, a bool each, that it is a share of; None where it is no share of rows.
+    is_plain: that share is the mean of right and wrong rows, so that Wilson's interval holds.
     """
 
     function: MetricFunction
@@ -37,6 +47,9 @@ class Metric:
     form: str = "{:.3f}"
     on_terminal: bool = True
     has_interval: bool = True
+    two_classes: bool = False
+    share_of: Callable[[Array, Array], Array] | None = None
+    is_plain: bool = False
 
     def __call__(self, predictions: Array, answers: Array, weights: Array) -> Array:
         return self.function(predictions, answers, weights)
@@ -63,6 +76,12 @@ def _weighted_mean(values: Array, weights: Array) -> Array:
 
 def accuracy(proba: Array, y: Array, weights: Array) -> Array:
     return _weighted_mean((proba.argmax(1) == y).astype(float), weights)
+
+
+def every_row(y: Array, weights: Array) -> Array:
+    """That a metric is a share of all rows."""
+    del weights
+    return np.ones(len(y), dtype=bool)
 
 
 def log_loss(proba: Array, y: Array, weights: Array) -> Array:
@@ -100,41 +119,11 @@ def equal_mass_bins(by: Array, weights: Array) -> Array:
     return bins
 
 
-def without_last_bits(values: Array) -> Array:
-    """Values to six digits: predictions from the same answers differ in the last bits of float32, and are a tie."""
-    fraction, exponent = np.frexp(values)
-    return np.ldexp(np.round(fraction, 6), exponent)
-
-
 def bin_sums(bins: Array, values: Array) -> Array:
     """Sums of values (draws, rows) over the rows of each bin, (draws, bins)."""
     n_draws = len(values)
     place = bins + BINS * np.arange(n_draws)[:, None]
     return np.bincount(place.ravel(), values.ravel(), minlength=n_draws * BINS).reshape(n_draws, BINS)
-
-
-def auroc(proba: Array, y: Array, weights: Array) -> Array:
-    """Area under the ROC curve; for several classes the mean of one-against-rest over the classes that occur."""
-    if proba.shape[1] == 2:
-        return _binary_auroc(proba[:, 1], y == 1, weights)
-    classes = [k for k in range(proba.shape[1]) if 0 < (y == k).sum() < len(y)]
-    if not classes:
-        return np.full(len(weights), np.nan)
-    with np.errstate(invalid="ignore"):
-        return np.nanmean([_binary_auroc(proba[:, k], y == k, weights) for k in classes], axis=0)
-
-
-def _binary_auroc(score: Array, positive: Array, weights: Array) -> Array:
-    """Weighted share of (positive, negative) pairs in order, ties counting half; for each row of weights."""
-    score = without_last_bits(score)
-    order = np.argsort(score)
-    ranked, truth, w = score[order], positive[order], weights[:, order]
-    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-    up = np.add.reduceat(w * truth, starts, axis=1)
-    down = np.add.reduceat(w * ~truth, starts, axis=1)
-    below = np.cumsum(down, axis=1) - down
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (up * (below + 0.5 * down)).sum(1) / (up.sum(1) * down.sum(1))
 
 
 def rmse(prediction: Array, y: Array, weights: Array) -> Array:
@@ -152,12 +141,25 @@ def r2(prediction: Array, y: Array, weights: Array) -> Array:
 # interval would lie too high, often above the ECE itself. `calibration.drawn_ece` says what chance does to it.
 METRICS: dict[str, dict[str, Metric]] = {
     "classification": {
-        "accuracy": Metric(accuracy, True, "Accuracy", "accuracy", "{:.1%}"),
+        "accuracy": Metric(accuracy, True, "Accuracy", "accuracy", "{:.1%}", share_of=every_row, is_plain=True),
         "auroc": Metric(auroc, True, "AUROC"),
         "log_loss": Metric(log_loss, False, "Log loss (nats)", "log loss"),
         "brier": Metric(brier, False, "Brier score", on_terminal=False),
         "ece": Metric(
             expected_calibration_error, False, "Calibration error (ECE)", on_terminal=False, has_interval=False
+        ),
+        "average_precision": Metric(
+            average_precision, True, "Average precision", "average precision", on_terminal=False
+        ),
+        "sensitivity_at_90_specificity": Metric(
+            sensitivity_at_90_specificity,
+            True,
+            "Sensitivity at 90% specificity",
+            "sens. at 90% spec.",
+            "{:.1%}",
+            on_terminal=False,
+            two_classes=True,
+            share_of=rows_to_find,
         ),
     },
     "regression": {
@@ -188,39 +190,66 @@ class OfMetrics(Mapping[str, Fact], Generic[Fact]):
         return len(all_metrics())
 
 
-def bootstrap_draws(n_rows: int, count: int, seed: int = 0) -> Array:
-    """How often each row is drawn in each of `count` bootstrap samples, (count, rows)."""
-    rng = np.random.default_rng(seed)
-    draws = np.empty((count, n_rows), dtype=np.uint8)
-    for draw in draws:
-        draw[:] = np.bincount(rng.integers(0, n_rows, n_rows), minlength=n_rows)
-    return draws
+def metrics_in_order(task: Task, y: Array) -> dict[str, Metric]:
+    """The metrics of a task, those that lead first: where one class has nearly all rows, accuracy says little.
+
+    The order of a table's metrics is this one, and everything that shows a table goes by it.
+    """
+    known = METRICS[task.kind]
+    if not isinstance(task, Classification):
+        return known
+    known = {name: metric for name, metric in known.items() if len(task.labels) == 2 or not metric.two_classes}
+    largest = np.bincount(y.astype(np.int64)).max(initial=0) / max(1, len(y))
+    first = LEAD_IF_RARE if is_lopsided(largest) else ()
+    return {name: known[name] for name in dict.fromkeys([*(n for n in first if n in known), *known])}
+
+
+def is_lopsided(largest_share: float) -> bool:
+    """Whether the largest class has so many of the rows that its frequency alone is a high accuracy."""
+    return largest_share >= LOPSIDED - 1e-12
 
 
 def metrics(
-    task: Task, answer: Array, y: Array, draws: Array | None = None, weights: Array | None = None
+    task: Task,
+    answer: Array,
+    y: Array,
+    draws: Array | None = None,
+    weights: Array | None = None,
+    persons: Array | None = None,
 ) -> dict[str, float]:
-    """Every metric of the task; with bootstrap draws also 95 % intervals, as `<metric>_low` and `_high`, but of ECE.
+    """Every metric of the task, those that lead first; with bootstrap draws also 95 % intervals, but of ECE.
 
-    weights: of the rows, (rows,); those of weight 0 are as if they were not there.
+    Intervals are called `<metric>_low` and `_high`. weights: of the rows, (rows,); those of weight 0 are as if they
+    were not there. persons: the number of each row's person, where draws are of those.
     """
     if weights is None:
         weights = np.ones(len(y))
     elif not (weights > 0).all():
         kept = weights > 0
-        draws = None if draws is None else draws[:, kept]
+        draws, persons = None if draws is None else draws[:, kept], None if persons is None else persons[kept]
         answer, y, weights = answer[kept], y[kept], weights[kept]
     # A few draws at a time, so that memory does not grow with their number.
     chunks = [] if draws is None else np.array_split(draws, -(-draws.size // 2_000_000))
     result: dict[str, float] = {}
-    for name, metric in METRICS[task.kind].items():
+    for name, metric in metrics_in_order(task, y).items():
         result[name] = float(metric(answer, y, weights[None])[0])
         if chunks and metric.has_interval:
             drawn = np.concatenate([metric(answer, y, chunk * weights) for chunk in chunks])
-            drawn = drawn[np.isfinite(drawn)]
-            low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
-            result |= {f"{name}_low": float(low), f"{name}_high": float(high)}
+            low, high = _interval(metric, result[name], drawn, y, weights, persons)
+            result |= {f"{name}_low": low, f"{name}_high": high}
     return result
+
+
+def _interval(
+    metric: Metric, value: float, drawn: Array, y: Array, weights: Array, persons: Array | None
+) -> tuple[float, float]:
+    """The interval of a metric from what the draws gave; that of a share is never without a width."""
+    if metric.share_of is None or not np.isfinite(value):
+        return percentiles(drawn)
+    among = metric.share_of(y, np.ones((1, len(y))))
+    # Under weights the share is no plain mean of rows.
+    is_plain = metric.is_plain and bool((weights == weights[0]).all())
+    return share_interval(value, among, drawn, persons, is_plain)
 
 
 def coded(task: Task, y: Array) -> Array:

@@ -15,14 +15,13 @@ from askwise.core.step import NOTHING_LEFT, StoppingRule
 from askwise.core.stopping import RULES
 from askwise.core.tasks import Classification
 from askwise.evaluation.areas import area_under_curve
+from askwise.evaluation.bend import MOST_SPENT, find_bend
 from askwise.evaluation.metrics import OfMetrics
 from askwise.model.model import Acquisition, Model
 from askwise.model.session_model import Costs
 
 # Which way each metric of an evaluation is better.
 HIGHER_IS_BETTER = OfMetrics(lambda metric: metric.higher_is_better)
-# A rule's setting to show is the cheapest that wins this share of what asking everything wins over asking nothing.
-ENOUGH = 0.95
 # Reasons in the order of a table; those of rules of one's own come after them.
 REASONS = (*RULES, NOTHING_LEFT)
 # The columns of a path before its answers.
@@ -35,11 +34,18 @@ def metrics_of(table: pd.DataFrame) -> list[str]:
 
 
 def main_metric(table: pd.DataFrame) -> str:
-    """The metric to show where none is named: accuracy, or RMSE where a number is predicted."""
-    for name in ("accuracy", "rmse", *metrics_of(table)):
-        if name in table.columns:
-            return name
+    """The metric to show where none is named: the first of the table, as `metrics_in_order` has them.
+
+    It is accuracy, or RMSE where a number is predicted; AUROC where one class has nearly all rows.
+    """
+    for name in metrics_of(table):
+        return name
     raise AskwiseError(f"the table has no metric; it has the columns {list(table.columns)!r}: give that of model.curve")
+
+
+def is_led_by_auroc(table: pd.DataFrame) -> bool:
+    """Whether a table is of rows of which nearly all have one label, so that accuracy does not lead."""
+    return "auroc" in table.columns and main_metric(table) == "auroc"
 
 
 def everything(table: pd.DataFrame) -> pd.Series[Any]:
@@ -48,20 +54,18 @@ def everything(table: pd.DataFrame) -> pd.Series[Any]:
 
 
 def operating_points(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """For each rule of a curve the cheapest record that wins 95 % of what everything wins, and the areas of its curve.
+    """For each rule of a curve the record where its curve bends, and the areas of its curve.
 
-    Where asking wins nothing, or a rule never wins that much, it is the record that spends most.
+    The bend is the point furthest above the chord from nothing to everything; it spends at most 80 % of everything.
+    Where asking wins nothing, it is the record that spends most within these 80 %.
     """
-    sign = 1 if HIGHER_IS_BETTER[metric] else -1
-    nothing, full = table.loc[table["mean_cost"].idxmin()], everything(table)
-    wanted = sign * nothing[metric] + ENOUGH * sign * (full[metric] - nothing[metric])
-    wins = sign * full[metric] > sign * nothing[metric]
-    most = float(full["mean_cost"])
+    most = float(everything(table)["mean_cost"])
     found = []
     for _, part in table.groupby("rule", sort=False):
         part = part.sort_values("mean_cost")
-        enough = part[(sign * part[metric] >= wanted) & (part["mean_cost"] > 0) & wins]
-        point = part.iloc[-1] if enough.empty else enough.iloc[0]
+        bend = find_bend(part, metric)
+        within = part[part["mean_cost"] <= MOST_SPENT * most]
+        point = part.loc[bend.index] if bend is not None else (part if within.empty else within).iloc[-1]
         areas = {f"{m}_area": area_under_curve(part, m, most) for m in metrics_of(table)}
         found.append({**point.to_dict(), "cost_share": point["mean_cost"] / most if most else 0.0, **areas})
     return pd.DataFrame(found)

@@ -20,6 +20,7 @@ from askwise.core.rows import Rows
 from askwise.core.step import StoppingRule
 from askwise.data.tables.gaps import gaps_table
 from askwise.evaluation import curves, frontier
+from askwise.evaluation.intervals import person_numbers
 from askwise.evaluation.reweighted import weights_against_gaps, with_answers
 from askwise.methods.settings import LATER, settings_as_json, with_settings
 from askwise.model import file as bundle
@@ -142,16 +143,20 @@ class TrainedEstimator(BaseEstimator):
         progress: Callable[[float], None] | None = None,
         sample_weight: Any = None,
         reweighted: bool = False,
+        split_by: Any = None,
     ) -> pd.DataFrame:
         """Every metric against mean cost, for every rule; `bootstrap` draws add 95 % intervals.
 
+
         sample_weight: how much each row counts, in metrics and mean costs. reweighted: rows are weighed so that it says
-        nothing which groups were recorded, of those whose gaps told the answer in training.
+        nothing which groups were recorded, of those whose gaps told the answer in training. split_by: one value a row,
+        such as its person; the intervals are then those of drawing persons again, not rows.
         """
         rows, answers = self._rows_and_answers(X, y, sample_weight)
+        persons = None if split_by is None else person_numbers(split_by, len(answers))
         rows = with_answers(self.model_, rows, answers) if reweighted else rows
         states = weights_against_gaps(self.model_, rows) if reweighted else None
-        return curves.curve(self.model_, rows, answers, costs, points, bootstrap, progress, states)
+        return curves.curve(self.model_, rows, answers, costs, points, bootstrap, progress, states, persons)
 
     def frontier(self, X: Any, y: Any, costs: Costs = None, sample_weight: Any = None) -> pd.DataFrame:
         """What each average cost brings on rows of your own; AverageCost uses it from now on under these costs.

@@ -21,7 +21,7 @@ from askwise.report import calibration_captions as captions
 from askwise.report.beside import differing_settings, price_notes
 from askwise.report.page import Picture, escaped, html_picture, html_table, picture_of
 from askwise.report.plots import calibration as calibration_plots
-from askwise.report.plots.style import number_text
+from askwise.report.plots.style import in_units_of, number_text
 
 # What the table calls the numbers of a summary, and how it writes them.
 ON_AVERAGE, BY_CHANCE = "… of a perfect model, on average", "… of a perfect model, by chance up to"
@@ -41,11 +41,12 @@ FACTS = {
 class Calibrations:
     """The calibration of a model and, where one was given, of a second; each under the name that pictures show.
 
-    notes: what is to be known before both are compared.
+    notes: what is to be known before both are compared. target: what is predicted, if its name is known.
     """
 
     models: dict[str, Calibration]
     notes: tuple[str, ...] = ()
+    target: str = ""
 
     @property
     def first(self) -> Calibration:
@@ -72,16 +73,24 @@ class Calibrations:
 
 
 def measure(
-    estimator: Method, beside: Method | None, X: Any, rows: Rows, y: Array, prices: tuple[float, ...]
+    estimator: Method,
+    beside: Method | None,
+    X: Any,
+    rows: Rows,
+    y: Array,
+    prices: tuple[float, ...],
+    persons: Array | None = None,
+    target: str = "",
 ) -> Calibrations:
     """The calibration of one or two estimators on the same cases, at the same prices. rows: the cases of the first."""
-    first = calibration.calibration(estimator.model_, rows, y, prices)
+    first = calibration.calibration(estimator.model_, rows, y, prices, persons)
     if beside is None:
-        return Calibrations({"": first})
-    second = calibration.calibration(beside.model_, replace(beside.encode(X), weight=rows.weight), y, prices)
+        return Calibrations({"": first}, target=target)
+    of_second = replace(beside.encode(X), weight=rows.weight)
+    second = calibration.calibration(beside.model_, of_second, y, prices, persons)
     mine, other = differing_settings(estimator, beside)
     notes = price_notes(estimator.model_, beside.model_)
-    return Calibrations({f"this model{mine}": first, f"the second model{other}": second}, notes)
+    return Calibrations({f"this model{mine}": first, f"the second model{other}": second}, notes, target)
 
 
 def tables(calibrations: Calibrations) -> dict[str, pd.DataFrame]:
@@ -105,7 +114,7 @@ def _reliability(c: Calibration) -> pd.DataFrame:
 def drawings(calibrations: Calibrations) -> dict[str, Callable[[], Picture]]:
     """Every picture of this part by name, still to be drawn."""
     first, questions = calibrations.first, calibrations.questions
-    unit = "nats" if calibrations.is_classes else "squared units of y"
+    unit = "nats" if calibrations.is_classes else in_units_of(calibrations.target, "squared units of y")
     found: dict[str, Callable[[], Picture]] = {}
     if calibrations.is_classes:
         found["calibration"] = lambda: _draw_reliability(calibrations)

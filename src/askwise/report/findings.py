@@ -18,6 +18,8 @@ from askwise.core.stopping import RULES
 from askwise.core.tasks import Classification
 from askwise.data.images.schema import ImageSchema
 from askwise.evaluation import frontier, metrics, summaries
+from askwise.evaluation.decisions import DecisionOptions, Decisions, decide
+from askwise.evaluation.intervals import person_numbers
 from askwise.methods.base import Method
 from askwise.model.model import Acquisition, Model
 from askwise.model.session_model import Costs
@@ -37,7 +39,9 @@ class ReportOptions:
     costs: prices, if others than those of training. bootstrap: draws for the intervals. beside: a second estimator of
     the same questions, whose estimates are drawn beside those of the first. subject: what is reported on, such as the
     names of files. names: of images, what each is called, as in `Images.sources`; without them it is its row, counted
-    from 0. weights: how much each case counts in metrics, mean costs and calibration, a number above 0.
+    from 0. weights: how much each case counts in metrics, mean costs and calibration, a number above 0. target: what is
+    predicted, by default the target of training where its name is known. split_by: one value a row, such as its person,
+    whose rows are not independent. threshold, positive, stop: where two labels are told apart, as in `DecisionOptions`.
     """
 
     costs: Costs = None
@@ -46,6 +50,19 @@ class ReportOptions:
     subject: str = ""
     names: Sequence[str] | None = None
     weights: Sequence[float] | None = None
+    target: str = ""
+    split_by: Any = None
+    threshold: float | None = None
+    positive: Any = None
+    stop: StoppingRule | None = None
+
+    def persons(self, n_rows: int) -> Array | None:
+        """The number of each row's person, where rows have one."""
+        return None if self.split_by is None else person_numbers(self.split_by, n_rows)
+
+    def decisions(self, n_rows: int) -> DecisionOptions:
+        """Where two labels are told apart."""
+        return DecisionOptions(self.threshold, self.positive, self.stop, self.persons(n_rows), self.bootstrap)
 
 
 @dataclass(frozen=True)
@@ -63,6 +80,9 @@ class Findings:
     rows: Rows
     frontier: pd.DataFrame | None
     frontier_rows: str
+    decisions: Decisions | None
+    target: str
+    n_persons: int | None
 
     @property
     def metrics(self) -> list[str]:
@@ -78,6 +98,7 @@ def find(estimator: Method, X: Any, y: Any, table: pd.DataFrame, options: Report
         raise AskwiseError("weights of a report must be above 0; leave out the cases whose weight is 0")
     rows = estimator.encode(X).with_weight(weights)
     truth = metrics.as_labelled(model.task, estimator.check_target(y))
+    persons = options.persons(len(rows))
     prices = model.costs(costs)
     points = summaries.operating_points(table, summaries.main_metric(table))
     some = evenly(len(rows), MOST_ROWS)
@@ -97,6 +118,9 @@ def find(estimator: Method, X: Any, y: Any, table: pd.DataFrame, options: Report
         rows=rows,
         frontier=_frontier(model, rows, truth, costs),
         frontier_rows="the validation rows of training" if prices in model.frontiers else "these cases",
+        decisions=decide(model, rows, truth, costs, options.decisions(len(rows))),
+        target=options.target or str(model.card.get("target") or ""),
+        n_persons=None if persons is None else int(persons.max()) + 1,
     )  # fmt: skip
 
 

@@ -112,7 +112,7 @@ footer { margin-top: 3rem; }
 <header>
 <h1>askwise report</h1>
 $subject
-<p class="soft">$cases, $questions that can be asked</p>
+<p class="soft">${target}Made on $made, on $cases; $questions that can be asked</p>
 </header>
 <main>
 <div class="cards">
@@ -124,6 +124,7 @@ $points
 $cost_curve
 $metrics
 $curves
+$decisions
 <h2>Which questions are asked</h2>
 $selection
 <h2>Why it stops</h2>

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -16,13 +17,14 @@ from askwise.core.errors import AskwiseError
 from askwise.data.tables.gaps import missing_of_card
 from askwise.data.whole_file import whole_file
 from askwise.evaluation import summaries
+from askwise.evaluation.decisions import Decisions
 from askwise.methods.base import Method
 from askwise.model.session_model import Costs
-from askwise.report import calibration, sections
+from askwise.report import calibration, decisions, sections
 from askwise.report.beside import check_beside
 from askwise.report.findings import Findings, ReportOptions, find
 from askwise.report.page import PAGE, Picture, counted, escaped, fold, html_picture
-from askwise.report.plots.style import METRIC_WORDS, require_matplotlib
+from askwise.report.plots.style import metric_name, require_matplotlib
 
 # How much of the work the curve is; the rest is drawing.
 CURVE_SHARE = 0.6
@@ -50,6 +52,7 @@ class Report:
     curve: pd.DataFrame
     calibrations: calibration.Calibrations
     contents: dict[str, bytes]
+    decisions: Decisions | None = None
 
     def write(self, folder: str | Path) -> dict[str, Path]:
         """All files or none; returns where they are, by their names without endings."""
@@ -71,22 +74,25 @@ def make_report(
     if options.beside is not None:
         check_beside(estimator.model_, options.beside.model_)
     report = progress or _ignore
+    options.decisions(len(X)).check(estimator.model_.task)
     table = estimator.curve(
         X, y, options.costs, options.bootstrap, progress=lambda fraction: report(CURVE_SHARE * fraction),
-        sample_weight=options.weights,
+        sample_weight=options.weights, split_by=options.split_by,
     )  # fmt: skip
     findings = find(estimator, X, y, table, options)
-    measured = calibration.measure(estimator, options.beside, X, findings.rows, findings.truth, findings.prices)
+    f, persons = findings, options.persons(len(X))
+    measured = calibration.measure(estimator, options.beside, X, f.rows, f.truth, f.prices, persons, f.target)
     pictures: dict[str, Picture] = {}
-    drawings = sections.drawings(findings) | calibration.drawings(measured)
+    drawings = sections.drawings(findings) | decisions.drawings(findings.decisions) | calibration.drawings(measured)
     for i, (name, draw) in enumerate(drawings.items()):
         pictures[name] = draw()
         report(CURVE_SHARE + (1 - CURVE_SHARE) * (i + 1) / len(drawings))
-    numbers = {"curve": table} | findings.cases.tables() | calibration.tables(measured)
+    numbers = {"curve": table} | findings.cases.tables() | decisions.tables(findings.decisions)
+    numbers |= calibration.tables(measured)
     contents = {f"{name}.csv": part.to_csv(index=False).encode() for name, part in numbers.items()}
     contents |= {f"{name}.png": picture.png for name, picture in pictures.items()}
     contents["index.html"] = _page(estimator, findings, measured, pictures, options.subject).encode()
-    return Report(table, measured, contents)
+    return Report(table, measured, contents, findings.decisions)
 
 
 def _ignore(fraction: float) -> None:
@@ -115,11 +121,13 @@ def _page(
     pictures: Mapping[str, Picture],
     subject: str,
 ) -> str:
-    main = METRIC_WORDS[summaries.main_metric(f.table)].label
+    main = metric_name(summaries.main_metric(f.table), f.target)
     return Template(PAGE).substitute(
         title=escaped(f"askwise report: {subject}" if subject else "askwise report"),
         subject=f"<p>{escaped(subject)}</p>" if subject else "",
-        cases=counted(f.n_cases, "case"),
+        target=f"Predicts <strong>{escaped(f.target)}</strong>. " if f.target else "",
+        made=date.today().isoformat(),
+        cases=counted(f.n_cases, "case") + ("" if f.n_persons is None else f" of {counted(f.n_persons, 'person')}"),
         questions=counted(len(f.prices), "question"),
         version=escaped(__version__),
         cards=sections.cards(f),
@@ -128,6 +136,7 @@ def _page(
         cost_curve=html_picture(pictures["cost_curve"], f"{main} against cost, each rule over its whole range."),
         metrics=html_picture(pictures["metrics"], sections.metrics_caption(f)),
         curves=sections.curve_tables(f),
+        decisions=decisions.section(f.decisions, pictures),
         selection=f.cases.selection(pictures),
         reasons=html_picture(
             pictures["stop_reasons"], "The settings of the first table, alone and with the budget as a cap."

@@ -9,18 +9,19 @@ from askwise.core.tasks import Classification
 from askwise.data.tables.gaps import GroupGaps, flagged_gaps
 from askwise.data.tables.gaps_wording import MADE_OF_IT, SEE, answer_texts
 from askwise.evaluation import summaries
+from askwise.evaluation.bend import MOST_SPENT, brings_anything
 from askwise.methods.base import Method
 from askwise.methods.settings import CIRCUMSTANCES
 from askwise.report.findings import Findings
 from askwise.report.page import Picture, escaped, fold, html_picture, html_table, picture_of
 from askwise.report.plots import curves, questions
-from askwise.report.plots.style import METRIC_WORDS, metric_text, number_text
+from askwise.report.plots.style import METRIC_WORDS, metric_name, metric_text, number_text
 
 
 def drawings(f: Findings) -> dict[str, Callable[[], Picture]]:
     """Every picture by name, still to be drawn."""
     metric = summaries.main_metric(f.table)
-    label = METRIC_WORDS[metric].label
+    label = metric_name(metric, f.target)
     level = metric_text(metric, float(summaries.everything(f.table)[metric]))
     rules = ", ".join(f.points["rule"])
     names = summaries.metrics_of(f.table)
@@ -28,12 +29,12 @@ def drawings(f: Findings) -> dict[str, Callable[[], Picture]]:
     others = [name for name in names if name != metric] if len(names) > 2 else names
     drawings = {
         "cost_curve": lambda: picture_of(
-            curves.cost_curve(f.table, metric),
+            curves.cost_curve(f.table, metric, f.target),
             f"{label} against mean cost, one line for each rule ({rules}); asking everything reaches {level}.",
         ),
         "metrics": lambda: picture_of(
-            curves.metric_curves(f.table, others, columns=2),
-            f"{', '.join(METRIC_WORDS[name].label for name in others)} against mean cost, one panel each.",
+            curves.metric_curves(f.table, others, columns=2, target=f.target),
+            f"{', '.join(metric_name(name, f.target) for name in others)} against mean cost, one panel each.",
         ),
         "stop_reasons": lambda: picture_of(
             questions.stop_reasons(f.reasons), "Bars of why cases stopped under each rule."
@@ -43,7 +44,8 @@ def drawings(f: Findings) -> dict[str, Callable[[], Picture]]:
     table = f.frontier
     if table is not None:
         drawings["frontier"] = lambda: picture_of(
-            curves.frontier(table), f"Mean cost against penalty, and {label} against mean cost."
+            curves.frontier(table, target=f.target),
+            f"The penalty that spends each mean cost, and {label} against mean cost.",
         )
     return drawings
 
@@ -67,9 +69,15 @@ def cards(f: Findings) -> str:
         (best, f"stopping by {best['rule']}", spent),
         (full, "asking everything", f"cost {number_text(full['mean_cost'])}"),
     ]
+    second = f.metrics[1] if summaries.is_led_by_auroc(f.table) else None
+
+    def also(record: Mapping[str, Any]) -> str:
+        return "" if second is None else f"{metric_name(second)} {_interval(record, second)}; "
+
     return "\n".join(
         f'<div class="card"><b>{escaped(metric_text(metric, record[metric]))}</b>'
-        f"<span>{escaped(METRIC_WORDS[metric].label)}, {escaped(how)}</span><small>{escaped(cost)}</small></div>"
+        f"<span>{escaped(metric_name(metric, f.target))}, {escaped(how)}</span><small>{escaped(also(record))}"
+        f"{escaped(cost)}</small></div>"
         for record, how, cost in shown
     )
 
@@ -87,7 +95,7 @@ def metrics_caption(f: Findings) -> str:
 
 
 def points_table(f: Findings) -> str:
-    names = [METRIC_WORDS[m].label for m in f.metrics]
+    names = [metric_name(m, f.target) for m in f.metrics]
     heads = ["Rule", "Setting", "Mean cost", "Of everything", "Questions", *names, *(f"Area, {n}" for n in names)]
     full = summaries.everything(f.table)
 
@@ -106,7 +114,7 @@ def points_table(f: Findings) -> str:
 
 def curve_tables(f: Findings) -> str:
     metrics = summaries.metrics_of(f.table)
-    heads = ["Setting", "Mean cost", "Questions", *(METRIC_WORDS[m].label for m in metrics)]
+    heads = ["Setting", "Mean cost", "Questions", *(metric_name(m, f.target) for m in metrics)]
     folds = []
     for rule, part in f.table.groupby("rule", sort=False):
         lines = [
@@ -157,10 +165,17 @@ def points_note(f: Findings) -> str:
     """What the table of operating points shows."""
     metric = summaries.main_metric(f.table)
     intervals = "; in brackets 95% bootstrap intervals" if f"{metric}_low" in f.table else ""
+    label = metric_name(metric, f.target)
+    where = (
+        f"the setting where its curve of {label} bends: the point furthest above the straight line from asking nothing "
+        f"to asking everything, of those that spend at most {MOST_SPENT:.0%} of everything{intervals}"
+        if brings_anything(f.table.sort_values("mean_cost"), metric)
+        else f"its setting that spends most within {MOST_SPENT:.0%} of everything{intervals}; asking brings nothing in "
+        f"{label} on these cases"
+    )
     return (
-        f"For each rule the cheapest setting that wins {summaries.ENOUGH:.0%} of what asking everything wins over "
-        f"asking nothing in {METRIC_WORDS[metric].label}{intervals}. The settings are read off the curve of these very "
-        "cases, which flatters them a little. Area: the mean of the metric over all costs from nothing to everything."
+        f"For each rule {where}. The settings are read off the curve of these very cases, which flatters them a "
+        "little. Area: the mean of the metric over all costs from nothing to everything."
     )
 
 

@@ -1,7 +1,8 @@
-"""Axes of cost: spread at the low costs, where most is decided, and with room for cost 0."""
+"""Axes: of cost, spread at the low costs, where most is decided, with room for cost 0; and of shares."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from askwise.report.plots.style import number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 # From this many times the price of one question on, the low costs would be squeezed on an even axis.
 WIDE_RANGE = 8
@@ -41,7 +43,7 @@ def spread_limits(unit: float, least: float, most: float) -> tuple[float, float]
 
 
 def set_ticks(ax: Axes, which: Literal["x", "y"], ticks: list[float]) -> None:
-    """Ticks at these costs, written as numbers."""
+    """Ticks at these costs, written as numbers that differ."""
     getattr(ax, f"set_{which}ticks")(ticks, [number_text(tick) for tick in ticks])
 
 
@@ -56,3 +58,24 @@ def spread_ticks(unit: float, most: float) -> list[float]:
         if apart > far and np.log1p(most / unit) - np.log1p(tick / unit) > far:
             ticks.append(float(tick))
     return [*ticks, most]
+
+
+def percent_axis(axis: Axis) -> None:
+    """Write the ticks of an axis in percent, with as many digits as tell them apart."""
+    from matplotlib.ticker import Formatter
+
+    class Percent(Formatter):
+        def __call__(self, value: float, position: int | None = None) -> str:
+            del position
+            return percents([value])[0]
+
+        def format_ticks(self, values: Sequence[float]) -> list[str]:
+            return percents(values)
+
+    axis.set_major_formatter(Percent())
+
+
+def percents(shares: Sequence[float]) -> list[str]:
+    """Shares in percent, with the fewest digits that write each of them as it is, three at most."""
+    digits = next((d for d in range(3) if all(abs(round(100 * v, d) - 100 * v) < 1e-6 for v in shares)), 3)
+    return [f"{v:.{digits}%}" for v in shares]

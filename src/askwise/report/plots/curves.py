@@ -11,7 +11,7 @@ import pandas as pd
 
 from askwise.core.errors import unknown_name
 from askwise.evaluation.summaries import HIGHER_IS_BETTER, everything, main_metric, metrics_of
-from askwise.report.plots.axes import WIDE_RANGE, set_ticks, spread_scale, spread_ticks
+from askwise.report.plots.axes import WIDE_RANGE, percent_axis, set_ticks, spread_scale, spread_ticks
 from askwise.report.plots.style import (
     GREEN,
     INK,
@@ -19,13 +19,15 @@ from askwise.report.plots.style import (
     RULES,
     SOFT,
     SPARE,
+    in_units_of,
     metric_label,
+    metric_name,
     metric_text,
     new_figure,
-    percent,
     plain,
     set_panel_title,
     tidy,
+    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -36,18 +38,23 @@ if TYPE_CHECKING:
 SMALLEST_PENALTY = 1e-6
 
 
-def cost_curve(table: pd.DataFrame, metric: str | None = None) -> Figure:
-    """A metric against mean cost from `model.curve(X, y)`, one line a rule, with intervals where the table has them."""
+def cost_curve(table: pd.DataFrame, metric: str | None = None, target: str = "") -> Figure:
+    """A metric against mean cost from `model.curve(X, y)`, one line a rule, with intervals where the table has them.
+
+    target: the name of what is predicted, for the unit of a number.
+    """
     metric = _check_metric(table, metric)
     figure = new_figure(7.2, 4.4)
     ax = figure.add_subplot()
-    _draw_curves(ax, table, metric)
-    set_panel_title(ax, f"{METRIC_WORDS[metric].name} against cost")
+    _draw_curves(ax, table, metric, target)
+    _titles(ax, f"{METRIC_WORDS[metric].name} against cost", table, metric)
     _rule_legend(ax, table, metric)
     return figure
 
 
-def metric_curves(table: pd.DataFrame, metrics: Sequence[str] | None = None, columns: int = 3) -> Figure:
+def metric_curves(
+    table: pd.DataFrame, metrics: Sequence[str] | None = None, columns: int = 3, target: str = ""
+) -> Figure:
     """Several metrics against mean cost, one panel each (default: every metric of the table)."""
     names = [_check_metric(table, m) for m in (metrics or metrics_of(table))]
     columns = min(len(names), columns)
@@ -55,8 +62,8 @@ def metric_curves(table: pd.DataFrame, metrics: Sequence[str] | None = None, col
     figure = new_figure(4.3 * columns, 3.2 * n_lines)
     for i, name in enumerate(names):
         ax = figure.add_subplot(n_lines, columns, i + 1)
-        _draw_curves(ax, table, name)
-        set_panel_title(ax, METRIC_WORDS[name].label)
+        _draw_curves(ax, table, name, target)
+        _titles(ax, metric_name(name, target), table, name)
         ax.set_ylabel("")
         if i < len(names) - columns:
             ax.set_xlabel("")
@@ -85,7 +92,7 @@ def _rules_in(table: pd.DataFrame) -> Iterator[tuple[str, str, str, pd.DataFrame
         yield str(name), colour, marker, table[table["rule"] == name].sort_values("mean_cost")
 
 
-def _draw_curves(ax: Axes, table: pd.DataFrame, metric: str) -> None:
+def _draw_curves(ax: Axes, table: pd.DataFrame, metric: str, target: str = "") -> None:
     words = METRIC_WORDS[metric]
     for name, colour, marker, part in _rules_in(table):
         cost = part["mean_cost"].to_numpy()
@@ -96,18 +103,24 @@ def _draw_curves(ax: Axes, table: pd.DataFrame, metric: str) -> None:
         ax.plot(cost, part[metric], label=plain(name), clip_on=False, zorder=3, **style)
     _cost_axis(ax, "x", table)
     tidy(ax)
-    ax.set_ylabel(metric_label(metric), fontsize=10, color=INK)
+    ax.set_ylabel(wrapped(metric_label(metric, target)), fontsize=10, color=INK)
     if words.is_share:
-        ax.yaxis.set_major_formatter(percent)
-    _mark_everything(ax, table, metric)
+        percent_axis(ax.yaxis)
 
 
-def _mark_everything(ax: Axes, table: pd.DataFrame, metric: str) -> None:
-    """A dotted line at the level that asking everything reaches; its words are above the axes, clear of the data."""
+def _titles(ax: Axes, words: str, table: pd.DataFrame, metric: str) -> None:
+    """A title and, below it, the level that asking everything reaches, which a dotted line marks.
+
+    One stands under the other: beside each other a long name and the level would not fit over a narrow panel.
+    """
     level = float(everything(table)[metric])
     if np.isfinite(level):
         ax.axhline(level, color=SOFT, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
-        ax.set_title(f"⋯ with everything: {metric_text(metric, level)}", loc="right", fontsize=8.5, color=SOFT, pad=8)
+        ax.text(
+            0, 1.02, f"⋯ with everything: {metric_text(metric, level)}", transform=ax.transAxes, fontsize=8.5,
+            color=SOFT, va="bottom",
+        )  # fmt: skip
+    ax.set_title(words, loc="left", fontsize=11, fontweight="bold", color=INK, pad=19)
 
 
 def _cost_axis(ax: Axes, which: Literal["x", "y"], table: pd.DataFrame) -> None:
@@ -135,36 +148,36 @@ def _rule_legend(ax: Axes, table: pd.DataFrame, metric: str, of: Axes | None = N
     ax.legend(handles, labels, loc=corner, frameon=False, fontsize=9, title=words, title_fontsize=9, alignment="left")
 
 
-def frontier(table: pd.DataFrame, metric: str | None = None) -> Figure:
-    """Mean cost against penalty and against a metric: pick a cost, read the penalty left and the metric right."""
+def frontier(table: pd.DataFrame, metric: str | None = None, target: str = "") -> Figure:
+    """Penalty and a metric against mean cost: pick a cost, read the penalty left and what it brings right."""
     metric = _check_metric(table, metric)
     figure = new_figure(8.6, 3.9)
-    left, right = figure.subplots(1, 2, sharey=True)
+    left, right = figure.subplots(1, 2, sharex=True)
     by_cost = table.sort_values("mean_cost")
     marker = "^" if len(table) <= 30 else None
     style: dict[str, Any] = {"color": GREEN, "marker": marker, "markersize": 3, "linewidth": 1.6}
     at_edge = _draw_penalties(left, by_cost, style)
-    unit = "squared units of y" if "rmse" in table.columns else "nats"
-    note = "; ◂: nearly 0" if at_edge else ""
-    left.set_xlabel(f"penalty ({unit} per unit of cost){note}", fontsize=10, color=INK)
-    _cost_axis(left, "y", table)
-    right.plot(by_cost[metric], by_cost["mean_cost"], **style)
-    right.set_xlabel(metric_label(metric), fontsize=10, color=INK)
+    unit = in_units_of(target, "squared units of y") if "rmse" in table.columns else "nats"
+    note = "\n▾: nearly 0" if at_edge else ""
+    left.set_ylabel(wrapped(f"penalty ({unit} per unit of cost)") + note, fontsize=10, color=INK)
+    right.plot(by_cost["mean_cost"], by_cost[metric], **style)
+    right.set_ylabel(wrapped(metric_label(metric, target)), fontsize=10, color=INK)
     if METRIC_WORDS[metric].is_share:
-        right.xaxis.set_major_formatter(percent)
+        percent_axis(right.yaxis)
     set_panel_title(left, "Which penalty spends how much")
     set_panel_title(right, "What the cost buys")
     for ax in (left, right):
+        _cost_axis(ax, "x", table)
         tidy(ax)
     return figure
 
 
 def _draw_penalties(ax: Axes, table: pd.DataFrame, style: dict[str, Any]) -> int:
-    """Mean cost against penalty on a log axis; gives how many penalties are too small for it, drawn at its edge."""
+    """Penalties on a log axis against mean cost; gives how many are too small for it, drawn at its edge."""
     penalty, cost = table["penalty"].to_numpy(), table["mean_cost"].to_numpy()
     is_small = penalty <= penalty.max() * SMALLEST_PENALTY
     edge = 1.0 if is_small.all() else 0.5 * float(penalty[~is_small].min())
-    ax.plot(np.where(is_small, edge, penalty), cost, **style)
-    ax.set_xscale("log")
-    ax.plot(np.full(is_small.sum(), edge), cost[is_small], color=style["color"], linestyle="", marker="<", markersize=5)
+    ax.plot(cost, np.where(is_small, edge, penalty), **style)
+    ax.set_yscale("log")
+    ax.plot(cost[is_small], np.full(is_small.sum(), edge), color=style["color"], linestyle="", marker="v", markersize=5)
     return int(is_small.sum())

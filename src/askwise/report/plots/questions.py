@@ -11,7 +11,8 @@ import pandas as pd
 
 from askwise.core.step import NOTHING_LEFT
 from askwise.report.plots import style
-from askwise.report.plots.style import INK, SOFT, new_figure, percent, plain, set_panel_title, tidy
+from askwise.report.plots.axes import percent_axis
+from askwise.report.plots.style import INK, SOFT, new_figure, plain, set_panel_title, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +59,7 @@ def stop_reasons(table: pd.DataFrame) -> Figure:
     ax.set_yticks(range(len(table)), [plain(name, 40) for name in table.index])
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
-    ax.xaxis.set_major_formatter(percent)
+    percent_axis(ax.xaxis)
     tidy(ax, grid=None)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
@@ -36,6 +37,16 @@ LONGEST_NAME = 26
 METRIC_WORDS = OfMetrics(lambda metric: metric)
 
 
+def metric_name(metric: str, target: str = "") -> str:
+    """A metric's label; a unit is that of the target where its name is known."""
+    return in_units_of(target, METRIC_WORDS[metric].label)
+
+
+def in_units_of(target: str, words: str) -> str:
+    """Words about units of y, with the target's name where it is known."""
+    return words.replace("units of y", f"units of {plain(target)}") if target else words
+
+
 def metric_text(metric: str, value: float) -> str:
     """A metric's value as a person reads it: 94.7%, 0.993."""
     return METRIC_WORDS[metric].form.format(value) if np.isfinite(value) else "n/a"
@@ -67,6 +78,11 @@ def plain(text: object, longest: int = LONGEST_NAME) -> str:
     words = " ".join(str(text).split())
     words = words if len(words) <= longest else words[: longest - 1].rstrip() + "…"
     return words.replace("$", r"\$")
+
+
+def wrapped(words: str, longest: int = 38) -> str:
+    """Words on as many lines as the height of a panel asks for, to be written along its upright axis."""
+    return "\n".join(textwrap.wrap(words, longest, break_long_words=False))
 
 
 def verdict(
@@ -109,7 +125,7 @@ def panel_words(
     ax.set_title(beside, loc="right", fontsize=size - 2, color=SOFT, pad=pad)
     ax.text(0, 1.02, below, transform=ax.transAxes, fontsize=size - 2, color=SOFT, va="bottom")
     ax.set_xlabel(x, fontsize=size - 1, color=INK)
-    ax.set_ylabel(y, fontsize=size - 1, color=INK)
+    ax.set_ylabel(wrapped(y), fontsize=size - 1, color=INK)
 
 
 def diagonal(ax: Axes, start: float, end: float) -> Line2D:
@@ -124,9 +140,9 @@ def percent(value: float, position: object = None) -> str:
     return f"{value:.0%}"
 
 
-def metric_label(metric: str) -> str:
+def metric_label(metric: str, target: str = "") -> str:
     """A metric's name, and which way it is better."""
-    return f"{METRIC_WORDS[metric].label}, {'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better"
+    return f"{metric_name(metric, target)}, {'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better"
 
 
 def set_panel_title(ax: Axes, words: str, size: float = 11, bold: bool = True, colour: str = INK) -> None:

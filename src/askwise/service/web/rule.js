@@ -193,7 +193,7 @@ export class RuleView extends View {
 
   suggestion() {
     const what = this.facts.task.kind === "classification" ? "log loss" : "RMSE";
-    return `Suggested: the cheapest point that goes 95 % of the way from the worst ${what} measured to the best.`;
+    return `Suggested: where the ${what} bends, so that what is asked after it brings less for its cost.`;
   }
 
   pick(rule) {

@@ -70,13 +70,27 @@ export function pointAt(rule, value) {
   return Math.max(0, rule.points.findLastIndex(reaches));
 }
 
-/** The suggested point: 95 % of the way from the worst loss to the best. */
+/** As `evaluation/bend.py` has them: a suggestion spends at most this share; a flatter curve has no bend. */
+const MOST_SPENT = 0.8;
+const FLATTEST = 0.05;
+
+/**
+ * The suggested point: where the loss bends, furthest below the straight line from asking nothing to asking everything,
+ * of those that spend at most 80 % of everything; the last of these where there is no bend.
+ */
 export function startPoint(rule) {
-  const losses = rule.points.map((point) => point.loss).filter((loss) => loss !== null);
-  if (losses.length === 0) return 0;
-  const [best, worst] = [Math.min(...losses), Math.max(...losses)];
-  const enough = best + 0.05 * (worst - best);
-  return Math.max(0, rule.points.findIndex((point) => point.loss !== null && point.loss <= enough));
+  const measured = rule.points.filter((point) => point.loss !== null).sort((a, b) => a.cost - b.cost);
+  if (measured.length === 0) return 0;
+  const [first, last] = [measured[0], measured[measured.length - 1]];
+  const asks = measured.filter((point) => point.cost > 0);
+  if (asks.length === 0) return 0;
+  const limit = Math.max(MOST_SPENT * last.cost, asks[0].cost) * (1 + 1e-9);
+  const within = asks.filter((point) => point.cost <= limit);
+  const below = (point) => first.loss - point.loss - ((first.loss - last.loss) * point.cost) / last.cost;
+  const bend = within.reduce((best, point) => (below(point) > below(best) ? point : best));
+  const most = Math.max(...measured.map((point) => first.loss - point.loss));
+  const point = below(bend) < FLATTEST * most ? within[within.length - 1] : bend;
+  return rule.points.indexOf(point);
 }
 
 export const ruleText = (kind, value) => (kind ? `${kind}=${value}` : null);

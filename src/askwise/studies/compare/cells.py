@@ -173,7 +173,7 @@ def is_complete(outcome: Record) -> bool:
     """Whether a cell was measured, by every metric that its task has now."""
     if outcome["error"]:
         return False
-    wanted = metrics.METRICS[outcome["task"]]
+    wanted = [name for name, metric in metrics.METRICS[outcome["task"]].items() if not metric.two_classes]
     return all(name in record for record in outcome["records"] for name in wanted)
 
 

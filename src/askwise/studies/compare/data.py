@@ -18,6 +18,7 @@ from askwise.core.errors import AskwiseError, unknown_name
 from askwise.core.row_weights import check_row_weights
 from askwise.data.tables.schema import Schema
 from askwise.data.tables.split import hold_out
+from askwise.evaluation.metrics import is_lopsided
 from askwise.methods.registry import TABLE
 
 TEST_FRACTION = 0.2
@@ -112,7 +113,8 @@ class LabelledData(Dataset):
     def _complete(self) -> None:
         """Set the metric where none is given, and number the values of split_by."""
         if not self.metric:
-            object.__setattr__(self, "metric", main_metric(self.task, len(pd.unique(self.y))))
+            counts = pd.Series(self.y).value_counts(normalize=True)
+            object.__setattr__(self, "metric", main_metric(self.task, len(counts), float(counts.iloc[0])))
         if self.split_by is not None:
             object.__setattr__(self, "split_by", subject_numbers(self.split_by, len(self.y)))
 
@@ -120,6 +122,8 @@ class LabelledData(Dataset):
 @dataclass(frozen=True, eq=False)
 class TableData(LabelledData):
     """A table of past cases; the metric is accuracy for several classes, AUROC for two and RMSE for a number.
+
+    AUROC too where one of several classes has 90 % of the rows or more.
 
     X: a DataFrame, or an array, whose columns are then called x0, x1, ...
     split_by: one value a row, or the name of a column of X that is then no question; rows with the same value are
@@ -199,11 +203,11 @@ def fit_and_test(dataset: LabelledData, seed: int, max_rows: int, test_rows: int
     return fit, test
 
 
-def main_metric(task: str, n_classes: int) -> str:
-    """The metric to show where none is asked for."""
+def main_metric(task: str, n_classes: int, largest_share: float = 0.0) -> str:
+    """The metric to show where none is asked for; largest_share: that of the most frequent class."""
     if task == "regression":
         return "rmse"
-    return "auroc" if n_classes == 2 else "accuracy"
+    return "auroc" if n_classes == 2 or is_lopsided(largest_share) else "accuracy"
 
 
 def _bytes(column: pd.Series[Any]) -> bytes:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from askwise.evaluation.summaries import HIGHER_IS_BETTER
-from askwise.report.plots.axes import WIDE_RANGE, set_ticks, spread_limits, spread_scale, spread_ticks
-from askwise.report.plots.style import METRIC_WORDS, new_figure, panel_words, percent, plain
+from askwise.report.plots.axes import WIDE_RANGE, percent_axis, set_ticks, spread_limits, spread_scale, spread_ticks
+from askwise.report.plots.style import METRIC_WORDS, new_figure, panel_words, plain
 from askwise.studies.compare.method_styles import CEILING_STYLE, STYLES, Style, styles_of
 from askwise.studies.compare.tables import AVERAGE, BUDGET, COSTS, ceilings, ordered, standings, summary
 
@@ -71,7 +71,7 @@ def _draw_panel(ax: Axes, results: pd.DataFrame, rule: str, styles: dict[str, St
         ax.axhline(float(levels["mean"].iloc[0]), zorder=2, **CEILING_STYLE.line)
     words = METRIC_WORDS[metric]
     if words.is_share:
-        ax.yaxis.set_major_formatter(percent)
+        percent_axis(ax.yaxis)
     way = "" if HIGHER_IS_BETTER[metric] else ", lower is better"
     is_priced = _is_priced(results)
     what = "cost" if is_priced else "questions"
