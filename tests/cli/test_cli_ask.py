@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -205,9 +206,10 @@ def test_other_costs_count(run, folder):
     assert facts["spent"] == 0.25
 
 
-def test_quiet_prints_nothing_from_a_pipe(run):
+def test_quiet_prints_the_prediction_alone_from_a_pipe(run):
     said = run("ask", "heart.askwise", "--quiet", typed="60\nmale\nstop\n")
-    assert (said.exit_code, said.output) == (0, "")
+    assert (said.exit_code, said.stderr) == (0, "")
+    assert re.fullmatch(r"diagnosis: (well|sick) \([0-9.]+%\)\n", said.stdout)
     said = run("ask", "heart.askwise", "--quiet", "--json", typed="60\nmale\n")
     assert (json.loads(said.stdout)["answers"], said.stderr) == ({"age": 60, "sex": "male"}, "")
 

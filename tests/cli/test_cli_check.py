@@ -59,7 +59,20 @@ def test_values_that_limits_refuse_and_columns_of_codes(run, folder):
 def test_columns_that_options_drop_or_price_are_no_faults(run, folder):
     (folder / "c.json").write_text('{"site": 2}')
     said = run(*CHECK, "--drop", "patient", "--costs", "c.json", "--json")
-    assert json.loads(said.stdout)["findings"] == []
+    assert [finding["kind"] for finding in json.loads(said.stdout)["findings"]] == ["no-price"]
+
+
+def test_what_files_say_of_prices_and_choices_is_looked_at_and_rows_are_named_by_lines(run, folder):
+    frame = pd.read_csv("cases.csv")
+    frame.loc[[7, 30], "age"] = 600
+    frame.to_csv("t.csv", index=False)
+    (folder / "q.csv").write_text("name,choices\nsex,male|female|other\n")
+    options = ("--costs", "costs.csv", "--groups", "groups.json", "--questions", "q.csv")
+    said = run("check", "t.csv", *CHECK[2:], "--drop", "patient", *options, "--json")
+    findings = {finding["kind"]: finding for finding in json.loads(said.stdout)["findings"]}
+    assert findings["far-value"]["found"].startswith("600 in lines 9 and 32, far from the others")
+    assert findings["choices"]["found"].startswith("Choices of 'sex' never seen in training are left out: 'other'")
+    assert findings["no-price"]["columns"] == ["smoker"]
 
 
 def test_nothing_is_written(run, folder):

@@ -104,9 +104,17 @@ MISTAKES = {
         ("train", "t.csv", "--target", "y", "--questions", "q.csv"),
         {"t.csv": "age,y\n" + "30,p\n600,q\n" * 3, "q.csv": "name,min,max\nage,0,120\n"},
         [
-            "3 values are not allowed: 'age' takes a number from 0 to 120, and row 1 has 600, row 3 has 600",
+            "3 values are not allowed: 'age' takes a number from 0 to 120, and line 3 has 600, line 5 has 600",
             "correct them",
         ],
+    ),
+    "no such encoding": ((*TRAIN, "--encoding", "fine"), {}, ["encoding must be 'auto', 'raw' or a whole", "'fine'"]),
+    "no such look-ahead": ((*TRAIN, "--lookahead", "2"), {}, ["lookahead must be 'auto' or a number in [0, 1)"]),
+    "a method without look-ahead": ((*TRAIN, "--method", "mrmr", "--lookahead", "0"), {}, ["has no --lookahead"]),
+    "a price of an unknown column": (
+        ("check", "cases.csv", "--target", "diagnosis", "--costs", "c.csv"),
+        {"c.csv": "name,cost\nscann,3\n"},
+        ["column or group in costs: 'scann'; did you mean 'scan'?"],
     ),
     "an unknown column of codes": ((*TRAIN, "--categories", "sexx"), {}, ["categories", "did you mean 'sex'?"]),
     "an unknown free column": ((*TRAIN, "--free", "agee"), {}, ["did you mean 'age'?"]),
@@ -125,7 +133,7 @@ MISTAKES = {
     "infinities in a column": (
         ("train", "t.csv", "--target", "y"),
         {"t.csv": "a,y\n" + "1,p\ninf,q\n" * 5},
-        ["row 1: 'a' takes a finite number, was given inf; correct it"],
+        ["line 3: 'a' takes a finite number, was given inf; correct it"],
     ),
     "no column that tells anything": (
         ("train", "t.csv", "--target", "y"),
@@ -151,7 +159,7 @@ MISTAKES = {
     "text in a numeric column": (
         ("evaluate", "heart.askwise", "t.csv"),
         {"t.csv": "age,sex,pressure,rate,pain,smoker,scan,site,diagnosis\nold,male,1,1,none,True,1,7,sick\n"},
-        ["t.csv, where the first row is row 0: row 0: 'age' takes a number", "'old'; correct it"],
+        ["t.csv, where line 1 is the header: 1 value is not allowed: 'age' takes a number, and line 2 has 'old'"],
     ),
     "a label never seen": (
         ("evaluate", "heart.askwise", "t.csv"),

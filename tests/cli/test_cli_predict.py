@@ -113,18 +113,36 @@ def test_a_table_of_other_columns_is_an_error(run):
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_an_impossible_value_far_down_names_its_row_and_leaves_the_old_output(run, folder):
+@pytest.mark.parametrize("how", [(), ("--all",)])
+def test_a_text_among_numbers_cant_be_had_and_is_told_once(run, how):
     table = pd.read_csv("test.csv").astype({"pressure": object})
-    table.loc[50, "pressure"] = "high"
+    table.loc[[50, 60], "pressure"] = ["high", "-inf"]
+    table.to_csv("wrong.csv", index=False)
+    said = run("predict", "heart.askwise", "wrong.csv", "-o", "out.csv", "--json", *how)
+    where = f"in 2 of {len(table)} rows, so it counts as not available there"
+    assert said.stderr.count(f"Warning: 'pressure' takes a number, and is 'high', -inf {where}") == 1
+    assert json.loads(said.stdout)["remarks"]["unreadable"] == {"pressure": 2}
+    table.loc[[50, 60], "pressure"] = None
+    table.to_csv("empty.csv", index=False)
+    run("predict", "heart.askwise", "empty.csv", "-o", "same.csv", *how)
+    found, same = pd.read_csv("out.csv"), pd.read_csv("same.csv")
+    assert "'pressure' takes a number, was given 'high', so it counts as not available" in found["remarks"][50]
+    assert found.drop(columns="remarks").equals(same.drop(columns="remarks"))
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_an_impossible_value_far_down_names_its_line_and_leaves_the_old_output(run, folder, fast):
+    (folder / "q.csv").write_text("name,max\nage,120\n")
+    run("train", "cases.csv", "--target", "diagnosis", "--drop", "patient", "--questions", "q.csv", *fast)
+    table = pd.read_csv("test.csv")
+    table.loc[50, "age"] = 600
     table.to_csv("wrong.csv", index=False)
     (folder / "out.csv").write_text("the old table")
     before = sorted(os.listdir())
-    said = run("predict", "heart.askwise", "wrong.csv", "-o", "out.csv")
+    said = run("predict", "cases.askwise", "wrong.csv", "-o", "out.csv")
     assert said.exit_code == 2
-    assert (
-        "Error: wrong.csv, where the first row is row 0: row 50: 'pressure' takes a number, was given 'high'"
-        in said.stderr
-    )
+    assert "Error: wrong.csv, where line 1 is the header: 1 value is not allowed: 'age' takes" in said.stderr
+    assert "and line 52 has 600" in said.stderr
     assert (folder / "out.csv").read_text() == "the old table"
     assert sorted(os.listdir()) == before
 

@@ -12,6 +12,7 @@ from askwise import Budget
 from askwise.session.session import Session
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 CLIENT, LOOP = re.findall(r"<!-- run -->\n```python\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
@@ -38,3 +39,14 @@ def test_the_client_is_told_what_is_wrong(program):
     with pytest.raises(ValueError, match="there is no model 'hart'"):
         program["Askwise"](program["url"]).next("hart", {})
     assert len(CLIENT.strip().splitlines()) <= 22
+
+
+def test_the_request_of_the_readme_gets_the_reply_of_the_readme(client):
+    path, body, shown = re.search(r"curl http://[^/]+(\S+) .* -d '(.*)'\n(\{.*\})\n", README).groups()
+    reply = client.post(path, json.loads(body)).facts
+    assert set(re.findall(r'"(\w+)": \{', shown)) == {"question", "prediction"}
+    parts = (reply, reply["question"], reply["prediction"])
+    facts = dict(re.findall(r'"(\w+)": ([^{},]+)', shown))
+    assert {name: json.loads(value) for name, value in facts.items()} == {
+        name: part[name] for name in facts for part in parts if name in part
+    }

@@ -274,8 +274,8 @@ def test_predict_refuses_a_table_or_counts_such_values_as_missing_and_names_them
     command = ["predict", str(file), str(table), "-o", str(tmp_path / "out.csv"), "--json"]
     refused = CliRunner().invoke(app, command)
     assert (refused.exit_code, (tmp_path / "out.csv").exists()) == (2, False)
-    assert "test.csv, where the first row is row 0: 2 values are not allowed: " in refused.stderr
-    assert "'age' takes a number from 0 to 120, and row 4 has 600; " in refused.stderr
+    assert "test.csv, where line 1 is the header: 2 values are not allowed: " in refused.stderr
+    assert "'age' takes a number from 0 to 120, and line 6 has 600; " in refused.stderr
     assert "or count them as missing: --allow-implausible" in refused.stderr
     allowed = CliRunner().invoke(app, [*command, "--allow-implausible"])
     n_rows = len(pd.read_csv(table))
@@ -291,8 +291,8 @@ def test_evaluate_refuses_a_table_or_counts_such_values_as_missing(file, table):
     command = ["evaluate", str(file), str(table), "--target", "diagnosis", "--bootstrap", "0", "--json"]
     refused = CliRunner().invoke(app, command)
     assert refused.exit_code == 2
-    assert "test.csv, where the first row is row 0: 2 values are not allowed: " in refused.stderr
-    assert "'age' takes a number from 0 to 120, and row 4 has 600; " in refused.stderr
+    assert "test.csv, where line 1 is the header: 2 values are not allowed: " in refused.stderr
+    assert "'age' takes a number from 0 to 120, and line 6 has 600; " in refused.stderr
     assert "or count them as missing: --allow-implausible" in refused.stderr
     allowed = CliRunner().invoke(app, [*command, "--allow-implausible"])
     assert "Counted as missing: " in allowed.stderr

@@ -45,7 +45,9 @@ def ask_image(
     out.print(Text(title, style="bold"))
     if size != (layout.height, layout.width):
         out.print(_scaling_text(size, outside, layout))
-    out.print(_steps_table(session, layout.sketch, first, steps), "", *_last_lines(session, estimator))
+    predicted = _predicted_line(session, estimator)
+    out.answer(predicted)
+    out.print(_steps_table(session, layout.sketch, first, steps), "", *_last_lines(session, predicted))
     if picture is not None:
         if prior is not None:
             raise AskwiseError("-o draws predictions at the prevalence of training; leave out one of --prior and -o")
@@ -128,14 +130,18 @@ def _steps_table(session: Session, has_sketch: bool, first: Prediction, steps: l
     return show.titled("Patch by patch, rows and columns counted from 1", table)
 
 
-def _last_lines(session: Session, estimator: Any) -> list[Text]:
+def _predicted_line(session: Session, estimator: Any) -> str:
+    target = estimator.model_.card.get("target", "prediction")
+    return f"{target}: {_prediction_text(_facts(session.prediction))}"
+
+
+def _last_lines(session: Session, predicted: str) -> list[Text]:
     from askwise.session.replies import in_words
 
-    target = estimator.model_.card.get("target", "prediction")
     of = show.count(session.model.schema.space.n_groups, "patch").replace("patchs", "patches")
     return [
         Text(f"Stopped: {in_words(str(session.reason))}"),
-        Text(f"{target}: {_prediction_text(_facts(session.prediction))}", style="bold green"),
+        Text(predicted, style="bold green"),
         Text(f"{len(session.asked)} of {of} seen, spent {show.format_number(session.spent)}"),
     ]
 

@@ -100,7 +100,7 @@ def read_described_table(out: Out, path: Path, options: TableOptions) -> tuple[p
     with busy(out, f"Reading {path.name}"):
         from askwise.data.tables.files import read_costs, read_mapping, read_questions, read_table
 
-        frame = read_table(path)
+        frame = tables.with_line_numbers(read_table(path), path)
         costs = None if options.costs is None else read_costs(options.costs)
         groups = None if options.groups is None else read_mapping(options.groups, "groups of columns")
         questions = None if options.questions is None else read_questions(options.questions)

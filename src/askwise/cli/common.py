@@ -52,6 +52,11 @@ class Out:
                 # Lines of text are not wrapped, so a command can be copied. Tables fit the terminal.
                 screen.print(part, soft_wrap=isinstance(part, (str, Text)), markup=False)
 
+    def answer(self, text: str) -> None:
+        """Print the one line for which a quiet command was run; JSON has it already."""
+        if self.quiet and not self.as_json:
+            typer.echo(text)
+
     def note(self, text: str) -> None:
         """Print a remark on standard error."""
         if not self.quiet:

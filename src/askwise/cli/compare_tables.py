@@ -77,7 +77,8 @@ def _dataset_table(results: pd.DataFrame, dataset: str) -> Group:
 
     metric = str(results["metric"].iloc[0])
     means = summary(results)
-    budgets = _spread(sorted(means["budget"].unique()), MAX_BUDGETS_SHOWN)
+    all_budgets = sorted(means["budget"].unique())
+    budgets = _spread(all_budgets, MAX_BUDGETS_SHOWN)
     view = show.grid(
         "method", *(number_text(k) for k in budgets), "area", "behind", "seeds", "train s", "µs/row", texts=["method"]
     )
@@ -85,8 +86,10 @@ def _dataset_table(results: pd.DataFrame, dataset: str) -> Group:
     _add_ceiling(view, results, len(budgets), metric)
     tested = f"{int(results['n_test'].max()):,} rows tested on"
     titled = show.titled(f"{dataset}: {metric_heading(metric)}; {tested}", view)
-    penalties = by_penalties(results)
-    return Group(titled, Text(penalties)) if penalties else titled
+    left_out = [number_text(k) for k in all_budgets if k not in budgets]
+    fewer = f"Budgets not shown here, but in the files: {', '.join(left_out)}." if left_out else ""
+    below = [Text(line) for line in (fewer, by_penalties(results)) if line]
+    return Group(titled, *below) if below else titled
 
 
 def _add_methods(view: Table, results: pd.DataFrame, means: pd.DataFrame, budgets: list[float], metric: str) -> None:

@@ -67,6 +67,7 @@ class Conversation:
         self._schema = session.model.schema
         self._free = self._schema.free
         self._budget = min((p.k for p in parts_of(rule) if isinstance(p, Budget)), default=None)
+        self._out = out
         self._quiet = out.quiet
         # With --json, standard output is for JSON and the conversation is on standard error.
         self._screen: Console = console(stderr=out.as_json or out.quiet)
@@ -311,12 +312,14 @@ class Conversation:
         least = self._least_value()
         if reason == "penalty" and least is not None and math.isfinite(least):
             why += f" (each is below {show.format_number(least)} per unit of cost)"
+        predicted = f"{self._target}: {value}{probability}"
+        self._out.answer(predicted)
         self._show(
             Text(""),
             Ruler(style="dim"),
             Text(f"Stopped: {why}"),
             *self._prediction_bars(),
-            Text(f"{self._target}: {value}{probability}", style="bold green"),
+            Text(predicted, style="bold green"),
             Text(f"{show.count(len(self._session.asked), 'question')} answered, {self._spent_text()}"),
         )
 

@@ -60,7 +60,7 @@ class CaseReader:
         if given_images or self.cases.is_dir() or self.cases.suffix.lower() == ".npz":
             raise AskwiseError(f"{self.model} is a model of tables; give it a table, CSV or Parquet, and no images")
         with busy(out, f"Reading {self.cases.name}"):
-            frame = read_table(self.cases)
+            frame = tables.with_line_numbers(read_table(self.cases), self.cases)
         X, y = tables.split_target(frame, self._target_column(frame.columns), out)
         weights, X, y = tables.split_weights(X, y, self.weights, "--weights", out)
         model = self.estimator.model_

@@ -29,11 +29,15 @@ STYLES = {"serious": "bold red", "warning": "yellow", "note": "dim"}
 
 def table_findings(frame: pd.DataFrame, description: TableDescription, cases: Cases) -> list[Finding]:
     """Return what is wrong with a table, the worst first. cases: what training takes of it."""
+    from askwise.data.tables.checks.choices import find_other_choices
+    from askwise.data.tables.checks.finding import worst_first
     from askwise.data.tables.checks.refused import limited_columns
     from askwise.data.tables.checks.registry import check_table
+    from askwise.data.tables.checks.unpriced import find_unpriced
 
+    about_options = find_unpriced(cases.X, cases.questions) + find_other_choices(cases.X, cases.questions)
     not_asked = [*description.drop, *([] if description.weights is None else [description.weights])]
-    return check_table(
+    in_table = check_table(
         tables.drop_columns(frame, not_asked, description.drop_label),
         description.target,
         has_classes=cases.task == "classification",
@@ -44,6 +48,7 @@ def table_findings(frame: pd.DataFrame, description: TableDescription, cases: Ca
         groups=description.groups,
         free=description.free,
     )
+    return worst_first(in_table + about_options)
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
@@ -63,16 +68,31 @@ def read_checked_table(
 ) -> tuple[Cases, list[Finding]]:
     """Read a table, and print the worst of what is wrong with it before an hour of training.
 
-    with_gaps: print what gaps tell, too; `fit` warns of it by itself, by the very rows that are learnt from.
+    with_gaps: print what gaps tell, too; `fit` warns of it by itself, by the very rows that are learnt from. It warns
+    of choices that the table does not have, too.
     """
+    from askwise.data.tables.checks.choices import KIND as CHOICES
     from askwise.data.tables.checks.informative_gaps import KIND as INFORMATIVE_GAPS
 
     frame, description = read_described_table(out, path, options)
     cases = table_cases(out, path, frame, description)
     findings = table_findings(frame, description, cases)
-    told = [finding for finding in findings if with_gaps or finding.kind != INFORMATIVE_GAPS]
+    told_by_fit = {CHOICES} if with_gaps else {CHOICES, INFORMATIVE_GAPS}
+    told = [finding for finding in findings if finding.kind not in told_by_fit]
+    note_unpriced(out, findings)
     note_worst(out, told, show.command_line("askwise", "check", path, *options.arguments()))
     return cases, findings
+
+
+def note_unpriced(out: Out, findings: Sequence[Finding]) -> None:
+    """Print which questions have no price and cost 1, while others have one."""
+    from askwise.data.tables.checks.unpriced import KIND as NO_PRICE
+
+    names = [name for finding in findings if finding.kind == NO_PRICE for name in finding.columns]
+    if names:
+        has = "question has" if len(names) == 1 else "questions have"
+        costs = "costs" if len(names) == 1 else "cost"
+        out.note(f"{len(names)} {has} no price and {costs} 1: {listed(names, MOST_NAMES)}")
 
 
 def note_worst(out: Out, findings: Sequence[Finding], command: str) -> None:

@@ -26,6 +26,8 @@ def fit(out: Out, cases: Cases, training: TrainingOptions) -> Fitted:
         if note is not None:
             out.note(note)
         estimator.fit(cases.X, cases.y, progress=progress, split_by=cases.split_by, sample_weight=cases.weights)
+    if training.checkpoint is not None and not progress.stages:
+        out.note(f"Every epoch was in {training.checkpoint} already, so nothing was left to train")
     for sentence in progress.stopped_early:
         out.note(sentence)
     estimator.model_.card |= cases.card

@@ -30,7 +30,8 @@ AllowImplausible = Annotated[
     bool,
     typer.Option(
         "--allow-implausible",
-        help="Count values that the questions' limits (min, max, choices) refuse as missing, in place of an error.",
+        help="Count values that the questions' limits (min, max, choices) refuse as missing, and texts among numbers, "
+        "in place of an error.",
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same model on the same machine.")]
@@ -69,7 +70,9 @@ class PrintOptions:
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object, and nothing else, on standard output.")
     ] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors; `ask` prints its prediction.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,25 @@ class MethodOptions:
             "only, the default there), positive (the default for a number) or none. To compare.",
         ),
     ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|raw|N",
+            help="Tables: how numbers are read, as they are (raw) or also in N parts; auto, the default, finds out.",
+        ),
+    ] = None
+    lookahead: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|0..1",
+            help="Tables, dime: how much counts what later questions bring; auto, the default, finds out; 0: nothing.",
+        ),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the settings that were given."""
+        given = {name: value for name, value in asdict(self).items() if name != "name" and value is not None}
+        return given | {name: _number_or_text(given[name]) for name in ("encoding", "lookahead") if name in given}
 
 
 @dataclass(frozen=True)
@@ -155,8 +177,7 @@ class TrainingOptions:
 
         known: the names of the estimator's parameters. questions: the arguments that say what can be asked.
         """
-        method = {name: value for name, value in asdict(self.method).items() if name != "name"}
-        options = {**questions, **asdict(self.length), "checkpoint_dir": self.checkpoint, **method}
+        options = {**questions, **asdict(self.length), "checkpoint_dir": self.checkpoint, **self.method.given()}
         given = {name: value for name, value in options.items() if value is not None}
         unknown = [name for name in given if name not in known]
         if unknown:
@@ -164,3 +185,13 @@ class TrainingOptions:
             why = ": one model serves every budget, as in askwise ask --stop budget=5" if option == "budget" else ""
             raise AskwiseError(f"the method {self.method.name!r} has no --{option}; leave it out{why}")
         return {"random_state": self.seed, "device": self.device} | given
+
+
+def _number_or_text(text: str) -> int | float | str:
+    """Return the value of an option as an estimator takes it, which refuses what it does not know."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

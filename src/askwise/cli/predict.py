@@ -77,9 +77,9 @@ def predict(
     """Predict every row of a table.
 
     Asks each row's best questions until the rule stops it; the row answers. A missing value can't be had, and neither
-    can a column that is not there. OUT has the number of the row, the prediction, the probability of each label, what
-    was asked in which order, what was spent, why it stopped, and remarks on values that training did not have. It
-    appears when it is whole. Files may be larger than memory.
+    can a text among numbers, or a column that is not there. OUT has the number of the row, the prediction, the
+    probability of each label, what was asked in which order, what was spent, why it stopped, and remarks on values
+    that training did not have. It appears when it is whole. Files may be larger than memory.
     """
     with command(printing) as out, stopped_by_sigterm(out):
         out.interrupt_message = f"Stopped. {output} was not written."
@@ -180,12 +180,14 @@ class _Job:
         return summary
 
     def _predict(self, chunk: Chunk) -> TablePredictions:
+        from askwise.data.tables.odd_values import REFUSED
         from askwise.model.table_predictions import table_predictions
 
         with tables.naming_file(self.rows):
             # They are allowed first, and looked at then: the error names the option.
             found = table_predictions(self.model, chunk.frame, self.rule, self.prices, self.ask, True, self.prior)
-            tables.check_allowed(found.odd, chunk.frame.index, self.allow_implausible)
+            index = tables.with_line_numbers(chunk.frame, self.rows).index
+            tables.check_allowed(found.odd, index, self.allow_implausible, REFUSED)
         return found
 
     def rule_facts(self) -> dict[str, Any]:

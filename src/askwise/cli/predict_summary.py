@@ -47,7 +47,7 @@ class Summary:
 
     def facts(self) -> dict[str, Any]:
         """The counts for JSON."""
-        from askwise.data.tables.odd_values import NEVER_SEEN, OUTSIDE, REFUSED
+        from askwise.data.tables.odd_values import NEVER_SEEN, OUTSIDE, REFUSED, UNREADABLE
 
         asked: dict[str, Any] = {}
         if self.has_asked:
@@ -57,7 +57,7 @@ class Summary:
                 "reasons": dict(self._reasons.most_common()),
             }
         remarks: dict[str, Any] = {"rows": self._n_with_remarks}
-        for wanted in (REFUSED, OUTSIDE, NEVER_SEEN):
+        for wanted in (REFUSED, UNREADABLE, OUTSIDE, NEVER_SEEN):
             remarks[wanted] = {name: odd.n for (kind, name), odd in self._odd.items() if kind == wanted}
         return {"rows": self.n_rows, "seconds": round(self.seconds, 3)} | asked | {"remarks": remarks}
 
@@ -100,11 +100,12 @@ class _OddCount:
     def warning(self, kind: str, n_rows: int) -> str:
         """One line for all rows."""
         from askwise.data.tables.limits import number_text
-        from askwise.data.tables.odd_values import NEVER_SEEN, REFUSED
+        from askwise.data.tables.odd_values import NEVER_SEEN, REFUSED, UNREADABLE
 
         column, where = self.column, f"in {self.n:,} of {n_rows:,} rows"
-        if kind == REFUSED:
-            told = self._told([number_text(value) for value in self._values])
+        if kind in (REFUSED, UNREADABLE):
+            write = number_text if kind == REFUSED else lambda value: shortened(value, MOST_LETTERS)
+            told = self._told([write(value) for value in self._values])
             return (
                 f"Warning: {column.name!r} takes {column.allowed}, and is {told} {where}, so it counts as not "
                 "available there"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from askwise.cli.common import Out, console
 if TYPE_CHECKING:
     from askwise.training.loop import Progress as Epoch
 
+SECONDS_BETWEEN_LINES = 30.0
 # Methods have other stages, some of them named by a number.
 STAGES = {
     "predictor": "learning to predict",
@@ -40,15 +42,22 @@ def _bars(out: Out) -> Progress:
 
 
 class TrainingProgress:
-    """Shows a training run epoch by epoch; keeps how long each stage ran, for the notes at the end."""
+    """Shows a training run epoch by epoch; keeps how long each stage ran, for the notes at the end.
 
-    def __init__(self, bars: Progress) -> None:
+    Bars need a terminal: without one, as under nohup, a line is printed now and then.
+    """
+
+    def __init__(self, out: Out, bars: Progress) -> None:
+        self._out = out
         self._bars = bars
         self._tasks: dict[str, TaskID] = {}
         self.stages: dict[str, Epoch] = {}
         self._starting = bars.add_task("Getting ready", total=None, note="")
+        self._told = time.monotonic()
 
     def __call__(self, now: Epoch) -> None:
+        self._tell_if_resumed(now)
+        self._tell_now_and_then(now)
         self._bars.update(self._starting, visible=False)
         if now.stage not in self._tasks:
             for task in self._tasks.values():
@@ -56,6 +65,16 @@ class TrainingProgress:
             self._tasks[now.stage] = self._bars.add_task(STAGES.get(now.stage, now.stage), total=now.epochs, note="")
         self.stages[now.stage] = now
         self._bars.update(self._tasks[now.stage], completed=now.fraction * now.epochs, note=f"best loss {now.best:.4g}")
+
+    def _tell_if_resumed(self, now: Epoch) -> None:
+        """Print where a run goes on that was stopped: the first epoch that is reported is not the first."""
+        if not self.stages and now.epoch > 0:
+            self._out.note(f"Going on from the checkpoint: {_stage_and_epoch(now)}")
+
+    def _tell_now_and_then(self, now: Epoch) -> None:
+        if not sys.stderr.isatty() and time.monotonic() - self._told >= SECONDS_BETWEEN_LINES:
+            self._told = time.monotonic()
+            self._out.note(f"{_stage_and_epoch(now)}, best loss {now.best:.4g}")
 
     @property
     def stopped_early(self) -> list[str]:
@@ -67,11 +86,15 @@ class TrainingProgress:
         ]
 
 
+def _stage_and_epoch(now: Epoch) -> str:
+    return f"{STAGES.get(now.stage, now.stage)}, epoch {now.epoch + 1} of {now.epochs}"
+
+
 @contextmanager
 def training_progress(out: Out) -> Iterator[TrainingProgress]:
     """Show a bar for each stage of training."""
     with _bars(out) as bars:
-        yield TrainingProgress(bars)
+        yield TrainingProgress(out, bars)
 
 
 @contextmanager

@@ -50,9 +50,17 @@ def drop_identifiers(frame: pd.DataFrame, named: AbstractSet[str], out: Out) -> 
     """Drop text columns that differ in most rows, such as a patient's number, unless an option names them."""
     from askwise.data.tables.checks.dates import has_date_type
     from askwise.data.tables.checks.identifiers import is_text_identifier
+    from askwise.data.tables.checks.text_numbers import texts_among_numbers, texts_told
 
     identifiers = [name for name in frame.columns if name not in named and is_text_identifier(frame[name])]
     for name in identifiers:
+        texts = texts_among_numbers(frame[name])
+        if len(texts):
+            out.note(
+                f"Warning: column {name!r} is left out: it holds numbers, and texts among them: {texts_told(texts)}. "
+                "Leave these cells empty, or write a number into them, and it is asked"
+            )
+            continue
         what = "dates" if has_date_type(frame[name]) else "texts"
         out.note(
             f"Column {name!r} is left out: it has {frame[name].nunique()} different {what} in {len(frame)} rows, "
@@ -112,25 +120,24 @@ def align_columns(frame: pd.DataFrame, schema: Schema, path: Path, out: Out, all
 def _refused_left_out(frame: pd.DataFrame, schema: Schema, path: Path, out: Out, allowed: bool) -> pd.DataFrame:
     """Return the table with the values missing that limits refuse; unless they are allowed, raise an error."""
     from askwise.data.tables.odd_messages import refused_message
-    from askwise.data.tables.odd_values import REFUSED, OddValues
+    from askwise.data.tables.odd_values import REFUSED, UNREADABLE, OddValues
 
     odd = OddValues(allow_refused=True)
     with naming_file(path):
         schema.encode(frame, odd)
-        check_allowed(odd, frame.index, allowed)
-    if not odd.of_kind(REFUSED):
+        check_allowed(odd, frame.index, allowed, REFUSED, UNREADABLE)
+    if not odd.of_kind(REFUSED, UNREADABLE):
         return frame
-    out.note(f"Counted as missing: {_in_file(path)}: {refused_message(odd, frame.index)}")
+    out.note(f"Counted as missing: {_in_file(path)}: {refused_message(odd, frame.index, REFUSED, UNREADABLE)}")
     return odd.without_refused(frame)
 
 
-def check_allowed(odd: OddValues, index: pd.Index[Any], allowed: bool) -> None:
-    """Raise an error if limits refuse values of a table, unless they are allowed. index: the labels of its rows."""
+def check_allowed(odd: OddValues, index: pd.Index[Any], allowed: bool, *kinds: str) -> None:
+    """Raise an error if a table has odd values of these kinds, unless they are allowed. index: labels of its rows."""
     from askwise.data.tables.odd_messages import WHAT_TO_DO, refused_message
-    from askwise.data.tables.odd_values import REFUSED
 
-    if odd.of_kind(REFUSED) and not allowed:
-        message = refused_message(odd, index)
+    if odd.of_kind(*kinds) and not allowed:
+        message = refused_message(odd, index, *kinds)
         raise AskwiseError(f"{message}; {WHAT_TO_DO}, or count them as missing: --allow-implausible")
 
 
@@ -143,8 +150,18 @@ def naming_file(path: Path) -> Iterator[None]:
         raise AskwiseError(f"{_in_file(path)}: {error}") from None
 
 
+def with_line_numbers(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return the table of a file with its rows named by their lines, if it is a CSV; Parquet has no lines."""
+    from askwise.data.tables.cells import line_numbers
+    from askwise.data.tables.files import is_parquet
+
+    return frame if is_parquet(path) else frame.set_axis(line_numbers(frame.index), axis=0)
+
+
 def _in_file(path: Path) -> str:
-    return f"{path}, where the first row is row 0"
+    from askwise.data.tables.files import is_parquet
+
+    return f"{path}, where {'the first row is row 0' if is_parquet(path) else 'line 1 is the header'}"
 
 
 def _missing_columns(path: Path, missing: Sequence[str], given: Sequence[str]) -> AskwiseError:

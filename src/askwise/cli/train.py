@@ -30,6 +30,7 @@ Examples:
   askwise train cases.csv --target diagnosis --questions questions.csv
   askwise train visits.parquet --target outcome --split-by patient --checkpoint runs/
   askwise train cases.csv --target diagnosis --method mrmr
+  askwise train cases.csv --target diagnosis --encoding raw --lookahead 0
   askwise train photos/ --size 64 --patch 8 --backbone small-cnn
   askwise train scans.csv --images file --target finding --backbone resnet18 --pretrained --prior sketch
 """
@@ -55,6 +56,8 @@ def train(
 
     The model knows which question to ask next, and when to stop. Numbers, yes/no and text columns are taken as they
     are. A missing value is a question that can't be asked in that row. Of images, patches are asked.
+
+    Other settings are for Python only, as DimeClassifier(screening=False): help(askwise.DimeClassifier) has them all.
     """
     with command(printing) as out:
         tables.check_exists(cases)

@@ -79,7 +79,8 @@ def contents_facts(contents: Contents) -> dict[str, Any]:
     """The same of a file, also where it takes networks of the user's own to load it."""
     header = contents.header
     name, settings = header["estimator"]["name"], header["estimator"]["settings"]
-    return _facts(contents.model_parts(), name, header["task"], settings, header["card"])
+    parts = contents.model_parts()
+    return _facts(parts, name, header["task"], settings, parts["card"])
 
 
 def _facts(

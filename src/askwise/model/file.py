@@ -31,16 +31,21 @@ if TYPE_CHECKING:
 # 2: scores do not depend on the temperature; `tempered_scores` says so, and `numpy` how to run without torch.
 # 3: groups share prices. Files in which none do are written as 2, which earlier versions read.
 FORMAT_VERSION, WITHOUT_SHARED_PRICES = 3, 2
-HEADER, DIGEST = "askwise", "sha256"
+# How long training took is beside the header, so that the same training gives the same fingerprint.
+HEADER, DIGEST, SECONDS = "askwise", "sha256", "askwise-seconds"
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds: the header, the weights by name (numpy arrays), and the digest of both, in hex."""
+    """What a file holds: the header, the weights by name (numpy arrays), and the digest of both, in hex.
+
+    seconds: how long training took; earlier files have it in the header's card.
+    """
 
     header: dict[str, Any]
     weights: dict[str, Any]
     fingerprint: str
+    seconds: float | None = None
 
     @property
     def schema(self) -> Schema:
@@ -59,7 +64,7 @@ class Contents:
             "frontiers": _tables(self.header["frontiers"]),
             "spending": _tables(self.header.get("spending", [])),
             "curves": _tables(self.header.get("curves", [])),
-            "card": self.header["card"],
+            "card": self.header["card"] | ({} if self.seconds is None else {"seconds": self.seconds}),
         }
 
 
@@ -89,7 +94,7 @@ def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
         "frontiers": _plain_tables(model.frontiers),
         "spending": _plain_tables(model.spending),
         "curves": _plain_tables(model.curves),
-        "card": model.card,
+        "card": {name: fact for name, fact in model.card.items() if name != "seconds"},
         "tempered_scores": getattr(model.policy, "tempered_scores", False),
         "numpy": model.policy.numpy_facts(),
     }
@@ -97,6 +102,8 @@ def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
     text = json.dumps(plain(header), allow_nan=False)
     with whole_file(path) as part:
         metadata = {HEADER: text, DIGEST: _digest(text, of_torch.save(weights))}
+        if "seconds" in model.card:
+            metadata[SECONDS] = json.dumps(model.card["seconds"])
         part.write_bytes(of_torch.save(weights, metadata=metadata))
 
 
@@ -155,7 +162,15 @@ def read(path: str | Path) -> Contents:
     fingerprint = _digest(metadata[HEADER], saved)
     if metadata.get(DIGEST) != fingerprint:
         raise BundleError(f"{file} is not a whole askwise model: it was changed or damaged after it was written")
-    return Contents(header, weights, fingerprint)
+    return Contents(header, weights, fingerprint, _seconds(metadata))
+
+
+def _seconds(metadata: dict[str, str]) -> float | None:
+    """How long training took; nothing depends on it, so what makes no sense is left out."""
+    try:
+        return float(metadata[SECONDS])
+    except (KeyError, ValueError):
+        return None
 
 
 def _why(file: Path, error: Exception) -> str:

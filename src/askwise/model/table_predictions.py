@@ -51,7 +51,8 @@ def predict_table(
     Columns are found by their names; others are ignored. A column of the model that the frame does not have, and a
     missing value, can't be had. ask: ask each row's best questions until the rule stops it; False takes everything
     that is there as known, and asks nothing. allow_implausible: values that the questions' limits refuse count as
-    missing, with a remark; else they are an error. prior: another prevalence than that of training.
+    missing, with a remark, and so does a text in a column of numbers; else they are an error. prior: another prevalence
+    than that of training.
     """
     return table_predictions(model, frame, stop, costs, ask, allow_implausible, prior).table
 

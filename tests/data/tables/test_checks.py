@@ -10,9 +10,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from askwise.core.errors import AskwiseError
+from askwise.data.tables.checks.choices import find_other_choices
+from askwise.data.tables.checks.far_values import far_rows
 from askwise.data.tables.checks.finding import Severity
 from askwise.data.tables.checks.refused import limited_columns
 from askwise.data.tables.checks.registry import check_table
+from askwise.data.tables.checks.unpriced import find_unpriced
 
 
 def sound_table(n_rows: int = 300, seed: int = 0) -> pd.DataFrame:
@@ -204,7 +207,31 @@ def test_a_few_texts_among_numbers_are_found():
     frame.loc[:6, "age"] = "unknown"
     (finding,) = check_table(frame, "outcome", has_classes=True)
     assert (finding.kind, finding.columns) == ("text-number", ("age",))
-    assert finding.found == "Numbers, with texts among them: 'unknown'."
+    assert finding.found == "Numbers, with texts among them: 'unknown' in rows 0, 1, 2 and 4 more."
+
+
+@pytest.mark.parametrize(("name", "value"), [("age", -600), ("age", 600), ("glucose", 9000), ("change", 70)])
+def test_a_value_far_outside_is_the_only_fault_found(name, value):
+    assert found(with_value(name, value, slice(0, 3))(sound_table())) == {("far-value", name)}
+
+
+def test_values_far_outside_are_told_with_their_rows():
+    (finding,) = check_table(with_value("age", 600, [4, 8, 90])(sound_table()), "outcome", has_classes=True)
+    assert finding.found == "600 in rows 4, 8 and 90, far from the others (20 to 89)."
+
+
+@pytest.mark.parametrize("n_rows", [60, 300, 5000])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_long_tail_is_no_value_far_outside(n_rows, seed):
+    rng = np.random.default_rng(seed)
+    tails = {
+        "cubed": rng.exponential(size=n_rows) ** 3,
+        "lognormal": rng.lognormal(0, 2, n_rows),
+        "mostly zero": np.where(rng.random(n_rows) < 0.7, 0, rng.exponential(1000, n_rows)),
+        "counts": rng.poisson(0.7, n_rows).astype(float),
+        "rare marker": rng.normal(0, 1, n_rows) + 500 * (rng.random(n_rows) < 0.1),
+    }
+    assert [name for name, values in tails.items() if far_rows(pd.Series(values)).any()] == []
 
 
 @pytest.mark.parametrize("name", ["subject", "family"])
@@ -328,6 +355,35 @@ def test_values_that_limits_refuse_are_serious():
     )
     assert (finding.columns, finding.severity) == (("age",), Severity.SERIOUS)
     assert finding.found == "600 in row 3, 600 in row 9; its question takes a number from 0 to 120."
+
+
+def test_choices_that_the_table_does_not_have_are_told():
+    questions = {"city": {"choices": ["york", "Bath", "Ely", "Hove"]}, "change": {"choices": {0: "none"}}}
+    findings = find_other_choices(sound_table().drop(columns="outcome"), {"questions": questions})
+    assert {finding.columns for finding in findings} == {("city",)}
+    assert [finding.found.split(":")[0] for finding in findings] == [
+        "Choices of 'city' never seen in training are left out",
+        "Choices of 'city' that questions does not name come last",
+    ]
+    assert (
+        find_other_choices(sound_table(), {"questions": {"city": {"choices": ["Hove", "York", "Ely", "Bath"]}}}) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("costs", "unpriced"),
+    [
+        ({"age": 3, "glucose": 2, "income": 1, "change": 1}, ["habits"]),
+        ({"age": 3, "glucose": 2, "income": 1, "change": 1, "city": 4}, []),
+        ({"draw": {"price": 2, "for": ["glucose", "age"]}, "income": 1, "change": 1, "habits": 1}, ["age", "glucose"]),
+        ({"age": 1, "glucose": 1}, []),
+        (None, []),
+    ],
+)
+def test_questions_without_a_price_are_told_where_others_have_one(costs, unpriced):
+    X = sound_table().drop(columns="outcome")
+    findings = find_unpriced(X, {"costs": costs, "groups": {"habits": ["smoker", "city"]}})
+    assert [name for finding in findings for name in finding.columns] == unpriced
 
 
 def test_limits_of_codes_and_of_columns_with_infinity_are_not_looked_at():

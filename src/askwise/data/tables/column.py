@@ -275,4 +275,4 @@ def check_finite(numbers: Array, name: str, index: pd.Index[Any]) -> None:
     bad = np.isinf(numbers)
     if bad.any():
         row = int(bad.argmax())
-        raise unreadable(index[row], f"{name!r} takes a finite number, was given {numbers[row]}")
+        raise unreadable(index, row, f"{name!r} takes a finite number, was given {numbers[row]}")

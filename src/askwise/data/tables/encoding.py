@@ -10,8 +10,8 @@ import pandas as pd
 from askwise.core.arrays import Array
 from askwise.core.errors import AskwiseError
 from askwise.data.tables.cells import unreadable
-from askwise.data.tables.column import CATEGORY, MOST_CATEGORIES, NUMBER, Column, category_key, check_finite
-from askwise.data.tables.odd_values import NEVER_SEEN, OddValues
+from askwise.data.tables.column import CATEGORY, MOST_CATEGORIES, NUMBER, Column, category_key
+from askwise.data.tables.odd_values import NEVER_SEEN, UNREADABLE, OddValues
 
 
 def encode_column(column: Column, series: pd.Series[Any], out: Array, odd: OddValues) -> Array:
@@ -21,31 +21,37 @@ def encode_column(column: Column, series: pd.Series[Any], out: Array, odd: OddVa
         seen = codes >= 0
         out[np.flatnonzero(seen), codes[seen]] = 1.0
         return seen
-    numbers = odd.plausible_numbers(column, read_numbers(column, series))
+    numbers = odd.plausible_numbers(column, read_numbers(column, series, odd))
     here = ~np.isnan(numbers)
     out[:, 0] = np.where(here, column.scaled(numbers), 0.0)
     return here
 
 
-def read_numbers(column: Column, series: pd.Series[Any]) -> Array:
-    """The finite numbers of a column that is no category, NaN where one is missing; limits are not looked at."""
+def read_numbers(column: Column, series: pd.Series[Any], odd: OddValues) -> Array:
+    """The finite numbers of a column that is no category, NaN where one is missing; limits are not looked at.
+
+    What can't be read is an error that names its row, or noted as odd and missing, if that is allowed.
+    """
     numeric = pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype)
     if numeric and (column.kind == NUMBER or series.dropna().isin([0, 1]).all()):
         numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        check_finite(numbers, column.name, series.index)
-        return numbers
+        if not np.isinf(numbers).any():
+            return numbers
     # In a column of numbers, a table's True is 1 as it was in training.
-    values = (int(v) if isinstance(v, (bool, np.bool_)) else v for v in series)
-    parsed = [_read(column, value, row) for row, value in zip(series.index, values, strict=True)]
-    return np.array([np.nan if v is None else float(v) for v in parsed], dtype=np.float64)
-
-
-def _read(column: Column, value: Any, row: Any) -> Any:
-    """One value of a table; an error names its row."""
-    try:
-        return column.read(value)
-    except AskwiseError as error:
-        raise unreadable(row, str(error)) from None
+    values = [int(v) if isinstance(v, (bool, np.bool_)) else v for v in series]
+    numbers, wrong = np.full(len(values), np.nan), []
+    for row, value in enumerate(values):
+        try:
+            found = column.read(value)
+        except AskwiseError as error:
+            if not odd.allow_refused:
+                raise unreadable(series.index, row, str(error)) from None
+            wrong.append(row)
+            continue
+        if found is not None:
+            numbers[row] = float(found)
+    odd.add(column, UNREADABLE, np.array(wrong, dtype=np.int64), series.iloc[wrong].to_numpy(dtype=object))
+    return numbers
 
 
 def _codes(column: Column, series: pd.Series[Any], odd: OddValues) -> Array:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from askwise.core.errors import AskwiseError, AskwiseWarning, OutOfRangeWarning, listed
+from askwise.core.errors import AskwiseError, AskwiseWarning, OutOfRangeWarning, listed, shortened
 from askwise.data.tables.cells import row_name
 from askwise.data.tables.limits import measured_text, number_text
-from askwise.data.tables.odd_values import NEVER_SEEN, OUTSIDE, REFUSED, OddColumn, OddValues
+from askwise.data.tables.odd_values import NEVER_SEEN, OUTSIDE, REFUSED, UNREADABLE, OddColumn, OddValues
 
 # A batch warns of values outside the range seen by more than this part of it.
 FAR = 0.1
@@ -23,7 +23,7 @@ WHAT_TO_DO = "correct them, or leave the cells empty where the value is not know
 def raise_refused(odd: OddValues, index: pd.Index[Any]) -> None:
     """Raise an error if limits refuse a value. index: the labels of the table's rows."""
     if odd.of_kind(REFUSED):
-        raise AskwiseError(f"{refused_message(odd, index)}; {WHAT_TO_DO}")
+        raise AskwiseError(f"{refused_message(odd, index, REFUSED)}; {WHAT_TO_DO}")
 
 
 def warn_of_unseen(odd: OddValues, index: pd.Index[Any]) -> None:
@@ -39,9 +39,9 @@ def warn_of_unseen(odd: OddValues, index: pd.Index[Any]) -> None:
         warnings.warn(text, AskwiseWarning, stacklevel=3)
 
 
-def refused_message(odd: OddValues, index: pd.Index[Any]) -> str:
-    """How many values limits refuse, and for each column what it takes and which rows have something else."""
-    found = odd.of_kind(REFUSED)
+def refused_message(odd: OddValues, index: pd.Index[Any], *kinds: str) -> str:
+    """How many values of these kinds are not taken, and for each column what it takes and which rows have others."""
+    found = odd.of_kind(*kinds)
     return _message(found, "is not allowed", "are not allowed", lambda column: _refused_text(column, index))
 
 
@@ -71,17 +71,21 @@ def _n_values(found: Sequence[OddColumn]) -> int:
 
 def _refused_text(found: OddColumn, index: pd.Index[Any]) -> str:
     named = zip(found.rows[:MOST_ROWS_NAMED], found.values[:MOST_ROWS_NAMED], strict=True)
-    rows = [f"{row_name(index[row])} has {number_text(value)}" for row, value in named]
+    rows = [f"{row_name(index, row)} has {_value_text(found.kind, value)}" for row, value in named]
     rest = len(found.rows) - len(rows)
     more = f" and {rest} more" if rest else ""
     return f"{found.column.name!r} takes {found.column.allowed}, and {', '.join(rows)}{more}"
+
+
+def _value_text(kind: str, value: Any) -> str:
+    return shortened(value) if kind == UNREADABLE else number_text(value)
 
 
 def _range_text(found: OddColumn, index: pd.Index[Any]) -> str:
     """The range seen, and the farthest value."""
     column, values = found.column, found.values
     farthest = int(_distance(found).argmax())
-    row, value = row_name(index[found.rows[farthest]]), measured_text(values[farthest])
+    row, value = row_name(index, found.rows[farthest]), measured_text(values[farthest])
     return f"{len(values)} in {column.name!r} (seen {column.seen}; {row} has {value})"
 
 

@@ -1,4 +1,4 @@
-"""Odd values of a table, gathered while it is encoded: refused by limits, outside what was seen, never seen."""
+"""Odd values of a table, gathered while it is encoded: refused, unreadable, outside what was seen, never seen."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pandas as pd
 
 from askwise.core.arrays import Array
 from askwise.data.tables.column import NUMBER, Column
-from askwise.data.tables.remarks import never_seen_text, outside_text, refused_text
+from askwise.data.tables.remarks import never_seen_text, outside_text, refused_text, unreadable_text
 
-# Kinds: numbers that limits refuse, numbers outside the range seen in training, categories never seen there.
-REFUSED, OUTSIDE, NEVER_SEEN = "refused", "outside", "never_seen"
-REMARKS = {REFUSED: refused_text, OUTSIDE: outside_text, NEVER_SEEN: never_seen_text}
+# Kinds: numbers that limits refuse, texts in a column of numbers or of yes and no, numbers outside the range seen in
+# training, categories never seen there.
+REFUSED, UNREADABLE, OUTSIDE, NEVER_SEEN = "refused", "unreadable", "outside", "never_seen"
+REMARKS = {REFUSED: refused_text, UNREADABLE: unreadable_text, OUTSIDE: outside_text, NEVER_SEEN: never_seen_text}
 
 
 @dataclass(frozen=True)
@@ -38,15 +39,16 @@ class OddColumn:
 class OddValues:
     """The odd values of a table.
 
-    allow_refused: values that limits refuse count as missing; else `Schema.encode` raises an error.
+    allow_refused: values that limits refuse, and those that can't be read, count as missing; else `Schema.encode`
+    raises an error.
     """
 
     allow_refused: bool = False
     columns: list[OddColumn] = field(default_factory=list)
 
-    def of_kind(self, kind: str) -> list[OddColumn]:
-        """The columns that have values of this kind."""
-        return [odd for odd in self.columns if odd.kind == kind]
+    def of_kind(self, *kinds: str) -> list[OddColumn]:
+        """The columns that have values of one of these kinds."""
+        return [odd for odd in self.columns if odd.kind in kinds]
 
     def plausible_numbers(self, column: Column, numbers: Array) -> Array:
         """The numbers (rows,) of a column, NaN for those that limits refuse. What is odd is noted; NaN is missing."""
@@ -68,15 +70,15 @@ class OddValues:
     def where_known(self, known: Mapping[str, Array]) -> OddValues:
         """Leave out numbers that nobody looked at; known: for a column's name, in which rows (rows,) it is known.
 
-        A value that is refused or was never seen stays: it is never known, since it can't be asked.
+        A value that is refused, unreadable or was never seen stays: it is never known, since it can't be asked.
         """
         kept = [odd.take(known[odd.column.name][odd.rows]) if odd.kind == OUTSIDE else odd for odd in self.columns]
         return replace(self, columns=[odd for odd in kept if len(odd.rows)])
 
     def without_refused(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The table that was encoded, with refused values missing."""
+        """The table that was encoded, with the values missing that are refused or can't be read."""
         frame = frame.copy()
-        for odd in self.of_kind(REFUSED):
+        for odd in self.of_kind(REFUSED, UNREADABLE):
             which = np.zeros(len(frame), dtype=bool)
             which[odd.rows] = True
             frame[odd.column.name] = frame[odd.column.name].mask(which)

@@ -11,7 +11,7 @@ import numpy as np
 
 from askwise.core.costs import join_costs, own_costs, shared_costs
 from askwise.core.errors import AskwiseError, AskwiseWarning, unknown_name
-from askwise.data.tables.shared_prices import shared_prices
+from askwise.data.tables.shared_prices import is_shared, shared_prices
 
 Members = Mapping[str, tuple[str, ...]]
 # A name to its price; or to the price that several groups share, {"price": 2.1, "for": ["TSH", "T3"]}.
@@ -32,6 +32,14 @@ def group_costs(
     known = {s.name for s in shared}
     alone = {name: _price(name, cast(float, price)) for name, price in given.items() if name not in known}
     return join_costs(_own_costs(alone, columns, members, free, [*known], own_costs(before)), shared)
+
+
+def unpriced_groups(costs: Mapping[Any, Price], members: Members) -> list[str]:
+    """The groups that have no price of their own, by a name or by a column; none if all that is given is 1."""
+    given = {name: price for name, price in costs.items() if is_shared(price) or price != 1}
+    if not given:
+        return []
+    return [group for group, inside in members.items() if not {group, *inside} & {*costs}]
 
 
 def _own_costs(

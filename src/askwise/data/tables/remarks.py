@@ -24,6 +24,11 @@ def refused_text(column: Column, value: Any) -> str:
     return f"{column.name!r} takes {column.allowed}, was given {number_text(value)}, so it counts as not available"
 
 
+def unreadable_text(column: Column, value: Any) -> str:
+    """The remark on what is no value of its column, such as a text among numbers, where such are allowed."""
+    return f"{column.name!r} takes {column.allowed}, was given {shortened(value)}, so it counts as not available"
+
+
 def never_seen_text(column: Column, value: Any) -> str:
     """The remark on a category that training did not have."""
     return f"{column.name!r} is {shortened(value)}, never seen in training, so it counts as not available"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from askwise.data.tables.answers import with_answers
+from askwise.data.tables.answers import AnswerWords, with_answers
 from askwise.data.tables.cells import row_name
 from askwise.data.tables.checks.checked_table import CheckedTable
 from askwise.data.tables.checks.finding import Finding, Severity
@@ -27,16 +27,20 @@ def limited_columns(X: pd.DataFrame, asked: Mapping[str, Any]) -> tuple[Column, 
 
     asked: the arguments `questions`, `groups`, `free` and `categories` of an estimator, as far as they are given.
     """
-    names = [str(name) for name in X.columns]
-    members = group_members(names, asked.get("groups"), as_list("free", asked.get("free")))
-    answers = read_words(asked.get("questions"), names, members).answers
-    codes = as_list("categories", asked.get("categories"))
+    answers, codes = answers_given(X, asked)
     return tuple(
         with_answers(describe(X[name], name), given)
         for name, given in answers.items()
         # Infinite numbers are found by another check.
         if name not in codes and holds_numbers(X[name]) and not np.isinf(numbers_of(X[name])).any()
     )
+
+
+def answers_given(X: pd.DataFrame, asked: Mapping[str, Any]) -> tuple[dict[str, AnswerWords], list[Any]]:
+    """Return what questions say about the answers of columns, by their names, and the columns of codes."""
+    names = [str(name) for name in X.columns]
+    members = group_members(names, asked.get("groups"), as_list("free", asked.get("free")))
+    return read_words(asked.get("questions"), names, members).answers, as_list("categories", asked.get("categories"))
 
 
 def find_refused(table: CheckedTable) -> list[Finding]:
@@ -50,7 +54,7 @@ def find_refused(table: CheckedTable) -> list[Finding]:
 
 def _finding(found: OddColumn, index: pd.Index[Any]) -> Finding:
     named = zip(found.values[:MOST_NAMED], found.rows[:MOST_NAMED], strict=True)
-    texts = [f"{number_text(value)} in {row_name(index[row])}" for value, row in named]
+    texts = [f"{number_text(value)} in {row_name(index, row)}" for value, row in named]
     more = f" and {len(found.rows) - MOST_NAMED} more" if len(found.rows) > MOST_NAMED else ""
     says = f"{', '.join(texts)}{more}; its question takes {found.column.allowed}."
     why = "Limits refuse such a value; training stops."

@@ -11,6 +11,7 @@ import pandas as pd
 from askwise.data.tables.checks.answers import find_infinities, find_missing_answers, find_one_answer
 from askwise.data.tables.checks.checked_table import CheckedTable, checked_table
 from askwise.data.tables.checks.dates import find_dates
+from askwise.data.tables.checks.far_values import find_far_values
 from askwise.data.tables.checks.finding import Finding, worst_first
 from askwise.data.tables.checks.identifiers import find_identifiers
 from askwise.data.tables.checks.informative_gaps import KIND as INFORMATIVE_GAPS
@@ -44,6 +45,7 @@ CHECKS: Mapping[str, Check] = {
     INFORMATIVE_GAPS: find_informative_gaps,
     "one-value": find_one_value,
     "sentinel": find_sentinels,
+    "far-value": find_far_values,
     "missing-answers": find_missing_answers,
 }
 # These look at all columns but identifiers, which differ in copies of a row.
