@@ -11,6 +11,7 @@ from askwise.cli import show, tables
 from askwise.cli.common import Out, check_folder_can_be_written, command
 from askwise.cli.decisions import DecisionChoice, decision_facts, decision_parts
 from askwise.cli.evaluate_data import CaseReader, check_order
+from askwise.cli.gaps import note_gaps
 from askwise.cli.image_options import ImageSourceOptions
 from askwise.cli.measure import Measured, areas, calibrate, curve_table, measure
 from askwise.cli.options import AllowImplausible, ModelFile, OtherCosts, PrintOptions
@@ -100,6 +101,7 @@ def evaluate(
             estimator = load(model)
             second = None if beside is None else load(beside)
             chosen = decision.chosen(estimator.model_)
+        note_gaps(out, estimator.model_)
         reader = CaseReader(estimator, model, cases, target, source, allow_implausible, split_by, weights)
         labelled = reader.read(out)
         _warn_if_too_few(labelled.y, out)
@@ -135,6 +137,10 @@ def _print_results(out: Out, title: str, measured: Measured, calibrations: dict[
     from askwise.report.calibration import sentences
 
     out.print(curve_table(title, measured.curve))
+    if measured.reweighted is not None:
+        from askwise.data.tables.gaps_wording import reweighted_title
+
+        out.print("", curve_table(reweighted_title(measured.reweighted.groups), measured.reweighted.curve, most=4))
     if measured.decisions is not None:
         out.print(*decision_parts(measured.decisions))
     out.print("", *sentences(calibrations["this"]))
@@ -142,11 +148,17 @@ def _print_results(out: Out, title: str, measured: Measured, calibrations: dict[
         out.print(f"Report: {measured.files['index.html']}")
 
 
+def _reweighted_facts(measured: Measured) -> dict[str, Any]:
+    found = measured.reweighted
+    return {} if found is None else {"reweighted": {"groups": found.groups, "curve": found.curve.to_dict("records")}}
+
+
 def _facts(measured: Measured, calibrations: dict[str, Calibration]) -> dict[str, Any]:
     """Return the results for JSON; with a second model its calibration too."""
     beside = {"calibration_beside": calibrations["beside"].summary} if "beside" in calibrations else {}
     return {
         "curve": measured.curve.to_dict("records"),
+        **_reweighted_facts(measured),
         **({} if measured.decisions is None else {"decisions": decision_facts(measured.decisions)}),
         "area_under_curve": areas(measured.curve),
         "calibration": calibrations["this"].summary,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from askwise.cli import show
 from askwise.cli.common import Out
+from askwise.cli.gaps import reweighted
 from askwise.cli.progress import busy, fraction_progress
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from askwise.evaluation.calibration import Calibration
     from askwise.evaluation.decisions import Decisions
+    from askwise.evaluation.reweighted import Reweighted
     from askwise.report.findings import ReportOptions
 
 
@@ -33,9 +35,13 @@ class LabelledCases(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A curve, what a threshold decides and, if a report was written, its files by name and the calibrations in it."""
+    """A curve, what a threshold decides and, if a report was written, its files by name and the calibrations in it.
+
+    reweighted: the curve of the same cases weighed against gaps, if they have gaps that told the answer in training.
+    """
 
     curve: pd.DataFrame
+    reweighted: Reweighted | None
     decisions: Decisions | None
     files: dict[str, Path]
     calibrations: dict[str, Calibration]
@@ -50,13 +56,14 @@ def measure(out: Out, estimator: Any, cases: LabelledCases, options: ReportOptio
                 cases.X, cases.y, options.costs, options.bootstrap, progress=progress, split_by=cases.split_by,
                 sample_weight=cases.weights,
             )  # fmt: skip
-            return Measured(curve, _decide(estimator, cases, options), {}, {})
+            against_gaps = reweighted(estimator, cases.X, cases.y, options.costs, cases.weights)
+            return Measured(curve, against_gaps, _decide(estimator, cases, options), {}, {})
         from askwise.report.report import make_report
 
         told = replace(options, names=cases.names, weights=cases.weights)
         made = make_report(estimator, cases.X, cases.y, told, progress)
         files = {path.name: path for path in made.write(report).values()}
-        return Measured(made.curve, made.decisions, files, made.calibrations.by_role)
+        return Measured(made.curve, made.reweighted, made.decisions, files, made.calibrations.by_role)
 
 
 def _decide(estimator: Any, cases: LabelledCases, options: ReportOptions) -> Decisions | None:

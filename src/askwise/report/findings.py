@@ -20,6 +20,7 @@ from askwise.data.images.schema import ImageSchema
 from askwise.evaluation import frontier, metrics, summaries
 from askwise.evaluation.decisions import DecisionOptions, Decisions, decide
 from askwise.evaluation.intervals import person_numbers
+from askwise.evaluation.reweighted import Reweighted, reweighted_curve
 from askwise.methods.base import Method
 from askwise.model.model import Acquisition, Model
 from askwise.model.session_model import Costs
@@ -83,6 +84,7 @@ class Findings:
     decisions: Decisions | None
     target: str
     n_persons: int | None
+    reweighted: Reweighted | None = None
 
     @property
     def metrics(self) -> list[str]:
@@ -121,6 +123,7 @@ def find(estimator: Method, X: Any, y: Any, table: pd.DataFrame, options: Report
         decisions=decide(model, rows, truth, costs, options.decisions(len(rows))),
         target=options.target or str(model.card.get("target") or ""),
         n_persons=None if persons is None else int(persons.max()) + 1,
+        reweighted=reweighted_curve(model, rows, truth, costs),
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from askwise.data.tables.gaps import missing_of_card
 from askwise.data.whole_file import whole_file
 from askwise.evaluation import summaries
 from askwise.evaluation.decisions import Decisions
+from askwise.evaluation.reweighted import Reweighted
 from askwise.methods.base import Method
 from askwise.model.session_model import Costs
 from askwise.report import calibration, decisions, sections
@@ -53,6 +54,7 @@ class Report:
     calibrations: calibration.Calibrations
     contents: dict[str, bytes]
     decisions: Decisions | None = None
+    reweighted: Reweighted | None = None
 
     def write(self, folder: str | Path) -> dict[str, Path]:
         """All files or none; returns where they are, by their names without endings."""
@@ -91,8 +93,10 @@ def make_report(
     numbers |= calibration.tables(measured)
     contents = {f"{name}.csv": part.to_csv(index=False).encode() for name, part in numbers.items()}
     contents |= {f"{name}.png": picture.png for name, picture in pictures.items()}
+    if f.reweighted is not None:
+        contents["reweighted.csv"] = f.reweighted.curve.to_csv(index=False).encode()
     contents["index.html"] = _page(estimator, findings, measured, pictures, options.subject).encode()
-    return Report(table, measured, contents, findings.decisions)
+    return Report(table, measured, contents, findings.decisions, findings.reweighted)
 
 
 def _ignore(fraction: float) -> None:
@@ -144,7 +148,7 @@ def _page(
         single=f.cases.single(pictures),
         frontier=sections.frontier_section(f, pictures),
         calibration=calibration.section(calibrations, pictures),
-        gaps=sections.gaps_section(f.model.gaps, missing_of_card(f.model.card)),
+        gaps=sections.gaps_section(f.model.gaps, missing_of_card(f.model.card), f),
         asked=f.cases.questions(),
         about_tables=escaped(f.cases.about_tables),
         facts=fold("How it was trained", sections.facts_table(estimator, f)),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from askwise.core.rows import evenly
 from askwise.core.tasks import Classification
 from askwise.data.tables.gaps import GroupGaps, flagged_gaps
-from askwise.data.tables.gaps_wording import MADE_OF_IT, SEE, answer_texts
+from askwise.data.tables.gaps_wording import MADE_OF_IT, SEE, answer_texts, reweighted_title
 from askwise.evaluation import summaries
 from askwise.evaluation.bend import MOST_SPENT, brings_anything
 from askwise.methods.base import Method
@@ -126,8 +127,8 @@ def curve_tables(f: Findings) -> str:
     return "\n".join(folds)
 
 
-def gaps_section(gaps: Sequence[GroupGaps], missing: str) -> str:
-    """The questions that tell the answer by being recorded or not; empty if there are none."""
+def gaps_section(gaps: Sequence[GroupGaps], missing: str, f: Findings) -> str:
+    """The questions that tell the answer by being recorded or not, and figures without that; empty if there are none."""
     flagged = flagged_gaps(gaps)
     if not flagged:
         return ""
@@ -135,7 +136,22 @@ def gaps_section(gaps: Sequence[GroupGaps], missing: str) -> str:
     lines = [[g.group, *answer_texts(g), f"{g.present:.0%}", f"{g.information:.3f}"] for g in flagged]
     found = "That these questions were recorded tells the answer, in the rows it learnt from"
     why = escaped(f"{found}. {MADE_OF_IT[missing]}; {SEE}.")
-    return f"<h2>Gaps that tell the answer</h2>\n<p>{why}</p>\n{html_table(heads, lines, words=3)}"
+    found = html_table(heads, lines, words=3)
+    return f"<h2>Gaps that tell the answer</h2>\n<p>{why}</p>\n{found}{_reweighted_part(f)}"
+
+
+def _reweighted_part(f: Findings) -> str:
+    """The same figures of rows weighed against gaps, each rule at a few costs."""
+    if f.reweighted is None:
+        return ""
+    metrics, records = summaries.metrics_of(f.reweighted.curve), []
+    for rule, part in f.reweighted.curve.groupby("rule", sort=False):
+        for r in part.iloc[evenly(len(part), 4).numpy()].to_dict("records"):
+            cells = [str(rule), number_text(r["parameter"]), number_text(r["mean_cost"])]
+            records.append(cells + [metric_text(m, r[m]) for m in metrics])
+    title = f"{reweighted_title(f.reweighted.groups)}: what to expect where askwise decides what is asked."
+    heads = ["Rule", "Setting", "Mean cost", *(METRIC_WORDS[m].label for m in metrics)]
+    return f"\n<p>{escaped(title)} All points: reweighted.csv.</p>\n{html_table(heads, records, words=1)}"
 
 
 def facts_table(estimator: Method, f: Findings) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from askwise.core.errors import listed
 from askwise.data.tables.gaps import GroupGaps, flagged_gaps
 
 # How many groups a warning names.
@@ -47,6 +48,27 @@ def effective_rows_text(effective: float, n_rows: int) -> str:
     return (
         f"Weighed against gaps, the {n_rows:,} rows tell as much with everything known as {effective:,.0f} rows of "
         "equal weight"
+    )
+
+
+def reweighted_title(groups: Sequence[str]) -> str:
+    """Say what figures of rows are that were weighed against the gaps of these groups."""
+    return (
+        f"Weighed so that it says nothing whether {listed(groups, 5)} {'was' if len(groups) == 1 else 'were'} recorded"
+    )
+
+
+def learnt_text(gaps: Sequence[GroupGaps], missing: str) -> str:
+    """Return one line that warns of a model that has learnt from gaps, or goes by them; empty if there are none."""
+    names = listed([group.group for group in flagged_gaps(gaps)], 3)
+    if not names or missing in ("auto", "correct"):
+        return ""
+    if missing == "evidence":
+        return (
+            f"That {names} can't be had moves the prediction, as it did in the rows it learnt from (missing=evidence)"
+        )
+    return (
+        f"Warning: in the rows it learnt from, that {names} was recorded tells the answer. {MADE_OF_IT[missing]}; {SEE}"
     )
 
 
