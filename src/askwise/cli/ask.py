@@ -11,6 +11,7 @@ import typer
 from askwise.cli.ask_image import ask_image
 from askwise.cli.common import check_png, command
 from askwise.cli.conversation import Conversation
+from askwise.cli.gaps import note_gaps
 from askwise.cli.images import patch_layout
 from askwise.cli.options import ModelFile, OtherCosts, OtherPrior, PrintOptions, output_option, parse_prior
 from askwise.cli.progress import busy
@@ -77,6 +78,7 @@ def ask(
             rule = loaded.model_.rule(given_rule, loaded.model_.costs(prices))
             _check_kind(model, patch_layout(loaded) is not None, image, answers, picture)
             loaded.model_.prior_shift(shares)
+        note_gaps(out, loaded.model_)
         title = f"{model.name}, " + _rule_words(given_rule, rule)
         if image is not None:
             ask_image(out, loaded.estimator, image, given_rule, prices, f"{image} by {title}", picture, shares)

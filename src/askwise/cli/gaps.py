@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from askwise.cli.common import Out
-from askwise.model.session_model import SessionModel
+
+if TYPE_CHECKING:
+    from askwise.model.session_model import SessionModel
 
 
 def note_gaps(out: Out, model: SessionModel) -> None:

@@ -14,6 +14,7 @@ from askwise.cli import tables
 from askwise.cli.ask import RULES_HELP
 from askwise.cli.common import Out, check_folder_can_be_written, command, stopped_by_sigterm
 from askwise.cli.evaluate_data import check_order
+from askwise.cli.gaps import note_gaps
 from askwise.cli.images import patch_layout
 from askwise.cli.options import (
     AllowImplausible,
@@ -90,6 +91,7 @@ def predict(
             job = replace(job, allow_implausible=allow_implausible, prior=shares)
             # A mistake in it is told before the first row is read.
             job.model.prior_shift(shares)
+        note_gaps(out, job.model)
         missing = missing_columns(job.table.columns, job.model.schema, rows, out)
         kept = kept_columns(keep, job.table.columns, job.output_columns, rows)
         note_ignored([*job.model.schema.column_names, *kept], job.table.columns, out)

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from askwise.cli.common import Out, command
+from askwise.cli.gaps import note_gaps
 from askwise.cli.options import PrintOptions
 from askwise.cli.progress import busy
 from askwise.core.errors import AskwiseError
@@ -113,6 +114,8 @@ def run_service(out: Out, models: Sequence[Path], options: ServiceOptions, open_
     out.interrupt_message = "Stopped."
     out.result({"url": address, "models": list(catalogue.models), "journal": journal is not None})
     names = ", ".join(catalogue.models)
+    for served in catalogue.models.values():
+        note_gaps(out, served.model)
     out.print(f"Serving {names} at {address}  (API: {address}v1/openapi.json; Ctrl-C ends it)")
     if open_page and _has_screen() and not (out.as_json or out.quiet):
         webbrowser.open(address)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -47,8 +47,15 @@ class GapRowWeights(RowWeights):
 
     rows: Rows
     states: GapWeights
+    # The weights of the trace that was asked about last: rules that cut one trace in many places ask again and again.
+    _last: list[tuple[Trace, Array]] = field(default_factory=list, compare=False, repr=False)
 
     def of_states(self, trace: Trace) -> Array:
+        if not self._last or self._last[0][0] is not trace:
+            self._last[:] = [(trace, self._of_states(trace))]
+        return self._last[0][1]
+
+    def _of_states(self, trace: Trace) -> Array:
         known = torch.zeros_like(self.rows.available)
         found = [self._of_state(known)]
         for choice in trace.choice.to(known.device):

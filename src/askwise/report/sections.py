@@ -128,7 +128,7 @@ def curve_tables(f: Findings) -> str:
 
 
 def gaps_section(gaps: Sequence[GroupGaps], missing: str, f: Findings) -> str:
-    """The questions that tell the answer by being recorded or not, and figures without that; empty if there are none."""
+    """The questions that tell the answer by being recorded or not, and figures without that; empty without any."""
     flagged = flagged_gaps(gaps)
     if not flagged:
         return ""

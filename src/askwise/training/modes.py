@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from askwise.training.update import batch_norms
@@ -47,11 +48,15 @@ def set_training_mode(policy: nn.Module) -> None:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Run with a number of CPU threads; None: with as many as torch has."""
+    """Run with a number of CPU threads, in torch and in scikit-learn; None: with as many as each has.
+
+    On a busy machine, threads of boosting that wait for each other would take most of the time.
+    """
     before = torch.get_num_threads()
     if count is not None:
         torch.set_num_threads(count)
     try:
-        yield
+        with threadpool_limits(count):
+            yield
     finally:
         torch.set_num_threads(before)

@@ -53,9 +53,8 @@ def effective_rows_text(effective: float, n_rows: int) -> str:
 
 def reweighted_title(groups: Sequence[str]) -> str:
     """Say what figures of rows are that were weighed against the gaps of these groups."""
-    return (
-        f"Weighed so that it says nothing whether {listed(groups, 5)} {'was' if len(groups) == 1 else 'were'} recorded"
-    )
+    were = "was" if len(groups) == 1 else "were"
+    return f"Weighed so that it says nothing whether {listed(groups, 5)} {were} recorded"
 
 
 def learnt_text(gaps: Sequence[GroupGaps], missing: str) -> str:
@@ -64,12 +63,9 @@ def learnt_text(gaps: Sequence[GroupGaps], missing: str) -> str:
     if not names or missing in ("auto", "correct"):
         return ""
     if missing == "evidence":
-        return (
-            f"That {names} can't be had moves the prediction, as it did in the rows it learnt from (missing=evidence)"
-        )
-    return (
-        f"Warning: in the rows it learnt from, that {names} was recorded tells the answer. {MADE_OF_IT[missing]}; {SEE}"
-    )
+        return f"That {names} can't be had moves the prediction, as in the rows it learnt from (missing=evidence)"
+    found = f"Warning: in the rows it learnt from, that {names} was recorded tells the answer"
+    return f"{found}. {MADE_OF_IT[missing]}; {SEE}"
 
 
 def warning_text(gaps: Sequence[GroupGaps], missing: str = "ignore") -> str:
