@@ -85,7 +85,9 @@ def an_image(folder):
 def test_training_says_what_is_asked_and_how_to_go_on(run):
     said = run("train", "colours", *SHORT, "-o", "new.askwise")
     assert "new.askwise: 16 patches of 4 x 4 in images of 16 x 16, learnt from 60 images" in said.stdout
-    assert "askwise ask new.askwise --stop" in said.stdout
+    assert "askwise ask new.askwise --" in said.stdout
+    # Trained for a moment, it has learnt nothing, and no rule is suggested.
+    assert ("asking brings nothing" in said.stdout) != ("--stop" in said.stdout)
     assert "--image colours/blue/" in said.stdout
     assert "askwise evaluate new.askwise FOLDER --report report/" in said.stdout
     assert "On 12 images held out" in said.stdout
@@ -244,6 +246,15 @@ def test_images_of_one_patient_are_compared_together(run):
     assert {line["n_test"] for line in told(said)["results"]} == {20}
 
 
+def test_images_of_one_patient_are_drawn_together_for_intervals(run):
+    cases, *columns = with_patients()[:5]
+    patients = pd.read_csv(cases)[with_patients()[6]].nunique()
+    said = run("evaluate", "colours.askwise", cases, *columns, "--split-by", with_patients()[6], "--bootstrap", 5)
+    assert said.exit_code == 0, said.output
+    assert patients < 60
+    assert "accuracy" in said.stdout
+
+
 def test_the_column_of_images_is_remembered(run):
     columns = ("--images", "file", "--target", "colour")
     said = run("train", "test.csv", *columns, *SHORT, "-o", "new.askwise")
@@ -303,6 +314,10 @@ MISTAKES = {
         ["there is no file or folder nowhere"],
     ),
     "nothing there to evaluate on": (("evaluate", "colours.askwise", "nowhere"), ["no file or folder nowhere"]),
+    "persons in a folder": (
+        ("evaluate", "colours.askwise", "test", "--split-by", "patient"),
+        ["--split-by names a column of a table, and test is none"],
+    ),
     "nothing there to compare on": (
         ("compare", "nowhere", "--backbone", "small-cn"),
         ["there is no file or folder nowhere, and no dataset has that name"],

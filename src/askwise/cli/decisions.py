@@ -32,7 +32,11 @@ class DecisionChoice:
     ] = None
     positive: Annotated[
         str | None,
-        typer.Option("--positive", metavar="LABEL", help="Two labels: which one is called; by default the rarer one."),
+        typer.Option(
+            "--positive",
+            metavar="LABEL",
+            help="Two labels: which one is called; by default the second, or the first if it is clearly rarer.",
+        ),
     ] = None
     stop: Annotated[
         str | None,

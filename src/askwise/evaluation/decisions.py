@@ -33,7 +33,7 @@ class DecisionOptions:
     """Where decisions are looked at.
 
     threshold: from which probability on a case is called (default .5). positive: the label that is called, by default
-    the rarer one (`position_to_find`). stop: the rule that asks, by default that at the bend of the model's frontier.
+    that of `position_to_find`. stop: the rule that asks, by default that at the bend of the model's frontier.
     persons: the number of each row's person. bootstrap: draws for the intervals, 0 for none.
     """
 

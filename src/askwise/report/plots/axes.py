@@ -13,6 +13,7 @@ from askwise.report.plots.style import number_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.ticker import Formatter
 
 # From this many times the price of one question on, the low costs would be squeezed on an even axis.
 WIDE_RANGE = 8
@@ -62,6 +63,11 @@ def spread_ticks(unit: float, most: float) -> list[float]:
 
 def percent_axis(axis: Axis) -> None:
     """Write the ticks of an axis in percent, with as many digits as tell them apart."""
+    axis.set_major_formatter(percent_form())
+
+
+def percent_form() -> Formatter:
+    """How ticks are written in percent."""
     from matplotlib.ticker import Formatter
 
     class Percent(Formatter):
@@ -72,7 +78,7 @@ def percent_axis(axis: Axis) -> None:
         def format_ticks(self, values: Sequence[float]) -> list[str]:
             return percents(values)
 
-    axis.set_major_formatter(Percent())
+    return Percent()
 
 
 def percents(shares: Sequence[float]) -> list[str]:

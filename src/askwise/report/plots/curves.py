@@ -27,7 +27,7 @@ from askwise.report.plots.style import (
     plain,
     set_panel_title,
     tidy,
-    wrapped,
+    upright,
 )
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _draw_curves(ax: Axes, table: pd.DataFrame, metric: str, target: str = "") -
         ax.plot(cost, part[metric], label=plain(name), clip_on=False, zorder=3, **style)
     _cost_axis(ax, "x", table)
     tidy(ax)
-    ax.set_ylabel(wrapped(metric_label(metric, target)), fontsize=10, color=INK)
+    ax.set_ylabel(upright(metric_label(metric, target), 10), fontsize=10, color=INK)
     if words.is_share:
         percent_axis(ax.yaxis)
 
@@ -159,9 +159,9 @@ def frontier(table: pd.DataFrame, metric: str | None = None, target: str = "") -
     at_edge = _draw_penalties(left, by_cost, style)
     unit = in_units_of(target, "squared units of y") if "rmse" in table.columns else "nats"
     note = "\n▾: nearly 0" if at_edge else ""
-    left.set_ylabel(wrapped(f"penalty ({unit} per unit of cost)") + note, fontsize=10, color=INK)
+    left.set_ylabel(upright(f"penalty ({unit} per unit of cost)", 10) + note, fontsize=10, color=INK)
     right.plot(by_cost["mean_cost"], by_cost[metric], **style)
-    right.set_ylabel(wrapped(metric_label(metric, target)), fontsize=10, color=INK)
+    right.set_ylabel(upright(metric_label(metric, target), 10), fontsize=10, color=INK)
     if METRIC_WORDS[metric].is_share:
         percent_axis(right.yaxis)
     set_panel_title(left, "Which penalty spends how much")

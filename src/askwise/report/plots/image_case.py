@@ -15,7 +15,6 @@ from askwise.report.plots.patches import (
     patch_legend,
     patch_rectangle,
     verdict_of,
-    wrapped,
 )
 from askwise.report.plots.style import (
     CATEGORIES,
@@ -27,6 +26,7 @@ from askwise.report.plots.style import (
     plain,
     set_panel_title,
     without_ticks,
+    wrapped,
 )
 from askwise.session.replies import in_words
 

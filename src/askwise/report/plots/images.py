@@ -23,6 +23,7 @@ from askwise.evaluation.metrics import as_labelled
 from askwise.methods.base import Method
 from askwise.model.model import Acquisition, Model
 from askwise.model.session_model import Costs
+from askwise.report.plots.axes import percent_form
 from askwise.report.plots.image_case import draw_case
 from askwise.report.plots.patches import (
     HEAT,
@@ -32,9 +33,8 @@ from askwise.report.plots.patches import (
     end_of,
     patch_legend,
     verdict_of,
-    wrapped,
 )
-from askwise.report.plots.style import INK, SOFT, new_figure, percent, set_panel_title, without_ticks
+from askwise.report.plots.style import INK, SOFT, new_figure, set_panel_title, without_ticks, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,7 +108,7 @@ def draw_selection(shares: pd.DataFrame, mean: Array) -> Figure:
         if size >= SMALLEST and share >= 0.005:
             colour = "white" if share > 0.6 * high else INK
             right.text(column, row, f"{share:.0%}"[:-1], ha="center", va="center", fontsize=size, color=colour)
-    colour_bar(figure, drawn, [right], form=percent)
+    colour_bar(figure, drawn, [right], form=percent_form())
     for ax, words in ((left, "Mean of the images"), (right, "Asked in % of the images")):
         without_ticks(ax)
         set_panel_title(ax, words, 10.5)

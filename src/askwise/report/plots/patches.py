@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +26,6 @@ SKETCHED = "lines: a sketch, known from the start"
 SHOWS, COVER, LINES = 0.3, 205, 90
 # Sizes of numbers in points: below the first nobody reads them.
 SMALLEST, LARGEST = 4.5, 10.0
-# The width of a letter, in the size of its font, where a few are wide.
-LETTER = 0.56
 
 
 def draw_patches(ax: Axes, asked: AskedImage, inches: float) -> None:
@@ -91,11 +88,6 @@ def patch_legend(asked: Sequence[AskedImage]) -> list[str]:
     """What the pale parts of images are, where they have any."""
     pale = [one for one in asked if len(one.asked) + int(one.absent.sum()) < one.layout.n_patches]
     return [GREY] * bool(pale) + [SKETCHED] * any(one.sketch is not None for one in pale)
-
-
-def wrapped(words: str, inches: float, size: float) -> str:
-    """Words on as many lines as it takes to stay within a width; the layout of a figure would let them be cut off."""
-    return textwrap.fill(words, max(8, int(72 * inches / (LETTER * size))), break_on_hyphens=False)
 
 
 def end_of(name: str, longest: int = 40) -> str:

@@ -32,6 +32,11 @@ DPI = 150
 
 LONGEST_NAME = 26
 
+# The width of a letter, in the size of its font, where a few are wide.
+LETTER = 0.56
+# The least height, in inches, of the axes of a panel.
+PANEL_HEIGHT = 3.0
+
 
 # How each metric is called and written.
 METRIC_WORDS = OfMetrics(lambda metric: metric)
@@ -80,9 +85,14 @@ def plain(text: object, longest: int = LONGEST_NAME) -> str:
     return words.replace("$", r"\$")
 
 
-def wrapped(words: str, longest: int = 38) -> str:
-    """Words on as many lines as the height of a panel asks for, to be written along its upright axis."""
-    return "\n".join(textwrap.wrap(words, longest, break_long_words=False))
+def wrapped(words: str, inches: float, size: float) -> str:
+    """Words on as many lines as it takes to stay within a width; the layout of a figure would let them be cut off."""
+    return textwrap.fill(words, max(8, int(72 * inches / (LETTER * size))), break_on_hyphens=False)
+
+
+def upright(words: str, size: float) -> str:
+    """The words along the upright axis of a panel, on as many lines as it is low."""
+    return wrapped(words, PANEL_HEIGHT, size)
 
 
 def verdict(
@@ -125,19 +135,13 @@ def panel_words(
     ax.set_title(beside, loc="right", fontsize=size - 2, color=SOFT, pad=pad)
     ax.text(0, 1.02, below, transform=ax.transAxes, fontsize=size - 2, color=SOFT, va="bottom")
     ax.set_xlabel(x, fontsize=size - 1, color=INK)
-    ax.set_ylabel(wrapped(y), fontsize=size - 1, color=INK)
+    ax.set_ylabel(upright(y, size - 1), fontsize=size - 1, color=INK)
 
 
 def diagonal(ax: Axes, start: float, end: float) -> Line2D:
     """A dashed line where both axes agree."""
     (line,) = ax.plot([start, end], [start, end], color=SOFT, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
     return line
-
-
-def percent(value: float, position: object = None) -> str:
-    """A share as a tick of an axis."""
-    del position
-    return f"{value:.0%}"
 
 
 def metric_label(metric: str, target: str = "") -> str:
