@@ -46,7 +46,8 @@ def noise_lab(n_rows: int, seed: int) -> tuple[pd.DataFrame, Array]:
 
 def recorded_by_answer(x: pd.DataFrame, y: Array, seed: int) -> pd.DataFrame:
     """The rows with gaps: each column but the first is recorded most with one answer, least with another."""
-    draws = np.random.default_rng(seed)
+    # Not the numbers that the rows were drawn by: gaps would depend on the values.
+    draws = np.random.default_rng([seed, 1])
     answers = np.unique(y)
     code = np.searchsorted(answers, y)
     found = x.astype(object)
