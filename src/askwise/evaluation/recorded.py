@@ -88,7 +88,7 @@ class Recorded:
 
     @cached_property
     def parts_of_error(self) -> list[Array]:
-        """What a mean cost and its error are made of: weights, times costs; squared weights, times costs and squares."""
+        """What a mean cost and its error are made of: weights and their squares, alone and times costs."""
         cost, squares = self.weights * self.spent, self.weights**2
         return [self.weights, cost, squares, squares * self.spent, cost**2]
 
