@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import pandas as pd
 
 from askwise.core.arrays import Array
 from askwise.core.errors import listed
-from askwise.core.rows import Rows
 from askwise.core.tasks import Classification
 from askwise.evaluation import calibration
 from askwise.evaluation.calibration import Calibration, Z
@@ -72,13 +71,18 @@ class Calibrations:
 
 
 def measure(
-    estimator: Method, beside: Method | None, X: Any, rows: Rows, y: Array, prices: tuple[float, ...]
+    estimator: Method,
+    beside: Method | None,
+    X: Any,
+    y: Array,
+    prices: tuple[float, ...],
+    weights: Array | None = None,
 ) -> Calibrations:
-    """The calibration of one or two estimators on the same cases, at the same prices. rows: the cases of the first."""
-    first = calibration.calibration(estimator.model_, rows, y, prices)
+    """The calibration of one or two estimators on the same cases, at the same prices, under weights (rows,)."""
+    first = calibration.calibration(estimator.model_, estimator.encode(X).with_weight(weights), y, prices)
     if beside is None:
         return Calibrations({"": first})
-    second = calibration.calibration(beside.model_, replace(beside.encode(X), weight=rows.weight), y, prices)
+    second = calibration.calibration(beside.model_, beside.encode(X).with_weight(weights), y, prices)
     mine, other = differing_settings(estimator, beside)
     notes = price_notes(estimator.model_, beside.model_)
     return Calibrations({f"this model{mine}": first, f"the second model{other}": second}, notes)

@@ -75,7 +75,7 @@ def make_report(
         sample_weight=options.weights,
     )  # fmt: skip
     findings = find(estimator, X, y, table, options)
-    measured = calibration.measure(estimator, options.beside, X, findings.rows, findings.truth, findings.prices)
+    measured = calibration.measure(estimator, options.beside, X, findings.truth, findings.prices, findings.weights)
     pictures: dict[str, Picture] = {}
     drawings = sections.drawings(findings) | calibration.drawings(measured)
     for i, (name, draw) in enumerate(drawings.items()):
