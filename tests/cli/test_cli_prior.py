@@ -26,7 +26,7 @@ def test_predict_is_as_python_does_it(saved, run, how):
         assert found["proba_sick"].tolist() == pytest.approx(
             model.predict_proba(X, prior={"sick": 0.02})[:, 0].tolist(), abs=1e-6
         )
-    assert found["proba_sick"].mean() < 0.2
+    assert found["proba_sick"].mean() < 0.3
 
 
 def test_ask_tells_the_prediction_at_the_prevalence(saved, run):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnxruntime
 import pytest
 
+import askwise
 from askwise import Session
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
@@ -32,3 +35,15 @@ def test_an_onnx_graph_values_questions_by_the_shared_prices_of_the_moment(blood
         for candidate in session.ranking:
             assert names["costs_now"](space, asked)[space["names"].index(candidate.name)] == candidate.cost
             assert values[candidate.name] == pytest.approx(candidate.value_per_cost, abs=1e-5)
+
+
+def test_the_example_of_weights_and_another_prevalence_runs(cases):
+    X, y = cases
+    weights = np.linspace(1, 2, len(y))
+    small = partial(askwise.DimeClassifier, hidden=8, epochs=1, random_state=0)
+    library = SimpleNamespace(DimeClassifier=small, Confidence=askwise.Confidence)
+    given = {"X": X, "y": y, "w": weights, "X_test": X[:50], "y_test": y[:50], "w_test": weights[:50]}
+    names = given | {"askwise": library}
+    (code,) = re.findall(r"<!-- run weights -->\n```python\n(.*?)```", GUIDE, flags=re.DOTALL)
+    exec(code, names)
+    assert names["session"].prediction.proba["sick"] == pytest.approx(0.02, abs=1e-3)

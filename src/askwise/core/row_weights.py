@@ -29,7 +29,7 @@ def check_row_weights(given: Any, n_rows: int, name: str = "sample_weight") -> A
                 f"{name} is {what} in {int(is_wrong.sum())} rows, first in row {row} ({weights[row]:g}); {WANTED}"
             )
     if n_rows and not (weights > 0).any():
-        raise AskwiseError(f"{name} is 0 in all {n_rows} rows, which leaves none; some must be above 0")
+        raise AskwiseError(f"{name} is zero in all {n_rows} rows, which leaves none; some must be above 0")
     return weights
 
 

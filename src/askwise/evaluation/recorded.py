@@ -86,6 +86,16 @@ class Recorded:
         walked = trace.spent.double().numpy(), trace.best.double().numpy()
         return Recorded(trace, task, truth, *walked, error, loss, counts.of_states(trace), counts)
 
+    @cached_property
+    def parts_of_error(self) -> list[Array]:
+        """What a mean cost and its error are made of: weights and their squares, alone and times costs."""
+        cost, squares = self.weights * self.spent, self.weights**2
+        return [self.weights, cost, squares, squares * self.spent, cost**2]
+
+    @cached_property
+    def weighted_loss(self) -> Array:
+        return np.asarray(self.weights * self.loss)
+
     @property
     def end(self) -> Array:
         """The step (rows,) at which nothing was left to ask."""
@@ -103,6 +113,26 @@ class Recorded:
         """Rows that stop at the first question that a budget can't pay: with equal prices, as under that budget."""
         fits = self.spent <= budget.k * (1 + 1e-9)
         return self.outcome(np.minimum(fits.sum(0) - 1, self.end))
+
+
+class _Sum:
+    """A sum over rows: what each row gives at the start, (rows,), and by how much each of the steps changes it."""
+
+    def __init__(self, start: Array, change: Array) -> None:
+        self.start = start
+        self.change = change if change.any() else None
+
+    def along(self, rows: Array, taken: Array, places: Array) -> Array:
+        """The sum over some rows after so many of the steps; taken: whether each step is one of these rows."""
+        start = self.start[rows].sum()
+        if self.change is None:
+            return np.full(len(places), start)
+        return np.asarray(start + np.r_[0.0, np.cumsum(self.change * taken)][places])
+
+    def after(self, rows: Array, taken: Array) -> float:
+        """The sum over some rows after as many of the steps as are `taken` or not."""
+        grown = 0.0 if self.change is None else (self.change[: len(taken)] * taken).sum()
+        return float(self.start[rows].sum() + grown)
 
 
 class Purchases:
@@ -125,13 +155,10 @@ class Purchases:
         order = np.argsort(-self.lowest[step, row], kind="stable")
         step, self.row = step[order], row[order]
         self.level = self.lowest[step, self.row]
-        self.before, self.after = (step, self.row), (step + 1, self.row)
-        squares = walk.weights**2
-        # What the error of a mean is made of: weights, squared weights, and both times the cost.
-        self.sums = [
-            walk.weights, walk.weights * walk.spent, squares, squares * walk.spent, squares * walk.spent**2,
-        ]  # fmt: skip
-        self.weighted_loss = walk.weights * walk.loss
+        before, after = (step, self.row), (step + 1, self.row)
+        # What a sum is before any step, and by how much each step changes it; nothing where weights are of rows.
+        self.sums = [_Sum(part[0], part[after] - part[before]) for part in walk.parts_of_error]
+        self.loss = _Sum(walk.weighted_loss[0], walk.weighted_loss[after] - walk.weighted_loss[before])
 
     @cached_property
     def places(self) -> Array:
@@ -148,28 +175,18 @@ class Purchases:
 
     def spending(self, rows: Array) -> tuple[Array, Array]:
         """At each of the places, the mean cost of some rows (a bool each) and its standard error."""
-        weight, cost, squares, squares_cost, squares_cost2 = (self._summed(part, rows) for part in self.sums)
+        taken = rows[self.row]
+        weight, cost, squares, squares_cost, squares_cost2 = (
+            part.along(rows, taken, self.places) for part in self.sums
+        )
         mean = cost / weight
         away = squares_cost2 - 2 * mean * squares_cost + mean**2 * squares
         return mean, np.sqrt(np.maximum(away, 0.0)) / weight
 
     def mean_loss(self, rows: Array, place: int) -> float:
         """The mean loss of some rows where so many of the steps are paid for."""
-        loss, weight = (
-            self._grown(part, rows, place).sum() + part[0][rows].sum()
-            for part in (self.weighted_loss, self.walk.weights)
-        )
-        return float(loss / weight)
-
-    def _grown(self, part: Array, rows: Array, most: int | None = None) -> Array:
-        """By how much each of the first steps changes a sum over some rows of a part of the states."""
-        some = slice(0, most)
-        change = part[self.after] - part[self.before]
-        return np.asarray(change[some] * rows[self.row[some]])
-
-    def _summed(self, part: Array, rows: Array) -> Array:
-        """At each of the places, the sum over some rows of a part of the states."""
-        return np.asarray(part[0][rows].sum() + np.r_[0.0, np.cumsum(self._grown(part, rows))][self.places])
+        taken = rows[self.row[:place]]
+        return self.loss.after(rows, taken) / self.sums[0].after(rows, taken)
 
     def stops(self, threshold: float) -> Array:
         """The steps at which a threshold stops the rows."""

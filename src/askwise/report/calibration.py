@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import pandas as pd
 
 from askwise.core.arrays import Array
 from askwise.core.errors import listed
-from askwise.core.rows import Rows
 from askwise.core.tasks import Classification
 from askwise.evaluation import calibration
 from askwise.evaluation.calibration import Calibration, Z
@@ -76,17 +75,18 @@ def measure(
     estimator: Method,
     beside: Method | None,
     X: Any,
-    rows: Rows,
     y: Array,
     prices: tuple[float, ...],
+    weights: Array | None = None,
     persons: Array | None = None,
     target: str = "",
 ) -> Calibrations:
-    """The calibration of one or two estimators on the same cases, at the same prices. rows: the cases of the first."""
+    """The calibration of one or two estimators on the same cases, at the same prices, under weights (rows,)."""
+    rows = estimator.encode(X).with_weight(weights)
     first = calibration.calibration(estimator.model_, rows, y, prices, persons)
     if beside is None:
         return Calibrations({"": first}, target=target)
-    of_second = replace(beside.encode(X), weight=rows.weight)
+    of_second = beside.encode(X).with_weight(weights)
     second = calibration.calibration(beside.model_, of_second, y, prices, persons)
     mine, other = differing_settings(estimator, beside)
     notes = price_notes(estimator.model_, beside.model_)

@@ -78,7 +78,7 @@ class Findings:
     reasons: pd.DataFrame
     cases: Cases
     truth: Array
-    rows: Rows
+    weights: Array | None
     frontier: pd.DataFrame | None
     frontier_rows: str
     decisions: Decisions | None
@@ -117,7 +117,7 @@ def find(estimator: Method, X: Any, y: Any, table: pd.DataFrame, options: Report
         reasons=summaries.reason_counts(acquired),
         cases=(ImageCases if isinstance(model.schema, ImageSchema) else TableCases)(sample),
         truth=truth,
-        rows=rows,
+        weights=weights,
         frontier=_frontier(model, rows, truth, costs),
         frontier_rows="the validation rows of training" if prices in model.frontiers else "these cases",
         decisions=decide(model, rows, truth, costs, options.decisions(len(rows))),

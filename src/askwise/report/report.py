@@ -83,7 +83,7 @@ def make_report(
     )  # fmt: skip
     findings = find(estimator, X, y, table, options)
     f, persons = findings, options.persons(len(X))
-    measured = calibration.measure(estimator, options.beside, X, f.rows, f.truth, f.prices, persons, f.target)
+    measured = calibration.measure(estimator, options.beside, X, f.truth, f.prices, f.weights, persons, f.target)
     pictures: dict[str, Picture] = {}
     drawings = sections.drawings(findings) | decisions.drawings(findings.decisions) | calibration.drawings(measured)
     for i, (name, draw) in enumerate(drawings.items()):
