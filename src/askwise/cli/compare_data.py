@@ -107,7 +107,9 @@ def _table_data(name: str, cases: Cases, metric: str = "") -> Dataset:
     from askwise.studies.compare.data import TableData
 
     questions = {key: cases.questions[key] for key in ("costs", "groups", "free")}
-    data = TableData(name, cases.X, cases.y, cases.task, **questions, metric=metric, split_by=cases.split_by)
+    # Lines of a file name rows to people; a comparison takes rows by their positions.
+    X = cases.X.reset_index(drop=True)
+    data = TableData(name, X, cases.y, cases.task, **questions, metric=metric, split_by=cases.split_by)
     # Building the schema checks types, groups and prices.
     _ = data.schema
     return data
