@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,16 @@ from askwise.core.belief import Belief
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from implausible_values import QUESTIONS, with_codes
+from small_pictures import real_size, small_pictures
+
+__all__ = ["real_size", "small_pictures"]
+
+
+def pytest_collection_finish():
+    """What was imported stays: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
 
 FAST = {"hidden": 16, "pretrain_epochs": 8, "epochs": 8, "learning_rate": 0.01, "random_state": 0}
 

@@ -28,9 +28,9 @@ torch.set_num_threads(1)
 from sklearn.datasets import load_digits
 from askwise import Budget, DimeClassifier, Session
 
-epochs, repeats, sessions = map(int, sys.argv[1:])
+n_rows, epochs, repeats, sessions = map(int, sys.argv[1:])
 digits = load_digits()
-x, y = digits.data / 16, digits.target
+x, y = digits.data[:n_rows] / 16, digits.target[:n_rows]
 
 def seconds(work):
     start = time.process_time()
@@ -68,11 +68,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = Options(__doc__)
     options.add_data("before", "the source tree of the version before", smoke=ROOT)
     options.add("--pairs", type=int, default=9, smoke=1)
+    options.add("--rows", type=int, default=1797, smoke=150, help="how many digits, all by default")
     options.add("--epochs", type=int, default=20, smoke=1, help="of each stage of training")
     options.add("--repeats", type=int, default=10, smoke=1, help="rollouts of all digits")
     options.add("--sessions", type=int, default=200, smoke=2)
     args = options.read(argv)
-    sizes = args.epochs, args.repeats, args.sessions
+    sizes = args.rows, args.epochs, args.repeats, args.sessions
     trees = (args.before, ROOT)
     found = []
     for pair in range(args.pairs):

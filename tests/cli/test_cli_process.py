@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
+
+from full_disk import full_disk
 
 
 def test_a_mistake_ends_with_two_and_no_traceback(run_process, trained):
@@ -48,16 +49,12 @@ def test_ctrl_c_ends_training_with_130_and_one_line(start, trained, tmp_path):
     assert not (tmp_path / "m.askwise").exists()
 
 
-def test_a_disk_that_takes_no_more_leaves_the_old_model_as_it_was(run_process, trained, tmp_path, fast):
+def test_a_disk_that_takes_no_more_leaves_the_old_model_as_it_was(run, trained, tmp_path, fast):
     path = tmp_path / "m.askwise"
     path.write_bytes(b"the old model")
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-
-    table = trained / "cases.csv"
-    ended = run_process("train", table, "--target", "diagnosis", "-o", path, "--quiet", *fast, preexec_fn=limit)
-    assert ended.returncode == 2
+    with full_disk():
+        ended = run("train", trained / "cases.csv", "--target", "diagnosis", "-o", path, "--quiet", *fast)
+    assert ended.exit_code == 2
     assert ended.stderr.startswith(f"Error: can't write {path}")
     assert path.read_bytes() == b"the old model"
     assert os.listdir(tmp_path) == ["m.askwise"]

@@ -13,6 +13,7 @@ import pytest
 
 from askwise.data.synthetic import DISTRIBUTIONS
 
+ENDLESS = ["--hidden", "8", "--epochs", "100000", "--pretrain-epochs", "100000"]
 FAST = ["--hidden", "8", "--epochs", "2", "--pretrain-epochs", "2", "--jobs", "1"]
 
 
@@ -119,7 +120,9 @@ def test_help_names_every_task_and_has_examples(run):
 
 
 def test_ctrl_c_ends_every_process_with_130_and_one_line(start, tmp_path):
-    process = start("verify", "--task", "tests", "--task", "prior", "--rows", 5000, "--jobs", 2, TMPDIR=str(tmp_path))
+    process = start(
+        "verify", "--task", "tests", "--task", "prior", "--rows", 200, *ENDLESS, "--jobs", 2, TMPDIR=str(tmp_path)
+    )
     process.wait_until(lambda: any(np.fromfile(p).all() for p in tmp_path.glob("askwise-*/done") if p.stat().st_size))
     assert process.press_ctrl_c() == (130, "Stopped.\n")
     until = time.monotonic() + 10

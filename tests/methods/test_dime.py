@@ -385,7 +385,7 @@ def test_prediction_from_everything_stays_within_a_point_of_the_pre_trained_pred
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=700, random_state=0, stratify=y)
     model = Watched(
-        share_trunk=share_trunk, hidden=64, max_steps=10, pretrain_epochs=40, epochs=12, lookahead=0, random_state=0
+        share_trunk=share_trunk, hidden=64, max_steps=10, pretrain_epochs=25, epochs=8, lookahead=0, random_state=0
     ).fit(X, y)
     (_, _, _, pretrained), *_ = model.stages_
     rows = model.model_.schema.encode(pd.DataFrame(X_test))

@@ -5,9 +5,6 @@ import json
 import os
 import pickle
 import re
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pandas as pd
@@ -33,6 +30,7 @@ from askwise import (
 )
 from askwise.model import file as bundle
 from askwise.model.file import FORMAT_VERSION, WITHOUT_SHARED_PRICES
+from full_disk import full_disk
 
 
 @pytest.fixture(scope="module")
@@ -403,32 +401,11 @@ def test_a_reader_of_the_old_file_is_not_disturbed_by_a_save(clinic, flowers, tm
         assert reader.read() == content
 
 
-SAVE_WITH_LITTLE_SPACE = """
-    import resource, sys
-    from askwise import AskwiseError, load
-    model = load(sys.argv[1])
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-    try:
-        model.save(sys.argv[2])
-    except AskwiseError as error:
-        print(error)
-        sys.exit(2)
-"""
-
-
-def test_a_failed_save_leaves_the_old_file_and_no_other(saved, tmp_path):
+def test_a_failed_save_leaves_the_old_file_and_no_other(clinic, tmp_path):
     old = tmp_path / "old.askwise"
     old.write_bytes(b"the model that was there")
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(SAVE_WITH_LITTLE_SPACE), str(saved), str(old)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert run.returncode == 2, run.stderr
-    assert "old.askwise" in run.stdout
-    assert "nothing was changed" in run.stdout
+    with full_disk(), pytest.raises(AskwiseError, match=r"old\.askwise.*nothing was changed"):
+        clinic.save(old)
     assert old.read_bytes() == b"the model that was there"
     assert [p.name for p in tmp_path.iterdir()] == ["old.askwise"]
 

@@ -307,7 +307,7 @@ def test_a_call_left_behind_does_not_keep_the_interpreter(flowers, tmp_path):
     flowers.save(tmp_path / "flowers.askwise")
     program = (
         "import sys, time, askwise\n"
-        "session = askwise.load(sys.argv[1]).session()\n"
+        "session = askwise.Session(askwise.NumpyModel.load(sys.argv[1]))\n"
         "session.run(lambda question: time.sleep(600), timeout=0.05)\n"
         "print(len(session.failures))\n"
     )

@@ -113,8 +113,9 @@ def _table_data(name: str, cases: Cases, metric: str = "") -> Dataset:
     from askwise.studies.compare.data import TableData
 
     questions = {key: cases.questions[key] for key in ("costs", "groups", "free")}
-    apart = {"split_by": cases.split_by, "weights": cases.weights}
-    data = TableData(name, cases.X, cases.y, cases.task, **questions, metric=metric, **apart)
+    # Lines of a file name rows to people; a comparison takes rows by their positions.
+    X, apart = cases.X.reset_index(drop=True), {"split_by": cases.split_by, "weights": cases.weights}
+    data = TableData(name, X, cases.y, cases.task, **questions, metric=metric, **apart)
     # Building the schema checks types, groups and prices.
     _ = data.schema
     return data
