@@ -80,7 +80,8 @@ def compare(
             (images if has_images(data, images.images) else replace(images, weights=None)).check(length.hidden)
         datasets = read_datasets(out, data, table, images, rows.folder)
         with busy(out, "Planning"):
-            plan = _plan(datasets, study, rows, {"device": device, **length.given()})
+            settings = {"device": device, "missing": study.missing, **length.given()}
+            plan = _plan(datasets, study, rows, settings)
         for sentence in plan.left_out:
             out.note(sentence)
         out.interrupt_message = "Stopped. What is done is kept: run the same command again to go on."

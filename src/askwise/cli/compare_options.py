@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from askwise.cli.options import Missing
 from askwise.core.errors import AskwiseError
 
 DEFAULT_SEEDS = 5
@@ -47,6 +48,8 @@ class StudyOptions:
             help="paper: where a method is trained for one budget, train one for each. shared: one for all.",
         ),
     ] = "shared"
+
+    missing: Missing = None
 
     def method_names(self) -> list[str]:
         return [name.strip() for text in self.methods or ["all"] for name in text.split(",") if name.strip()]

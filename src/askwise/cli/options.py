@@ -36,6 +36,14 @@ AllowImplausible = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same model on the same machine.")]
 Device = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu or cuda.")]
+Missing = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What to make of gaps that tell the answer: auto, the default, corrects those that are found to; "
+        "correct corrects all gaps; ignore learns them; evidence, if the same gaps are met in use.",
+    ),
+]
 HiddenNumber = Annotated[int | None, typer.Option(min=1, hidden=True)]
 
 
@@ -122,14 +130,7 @@ class MethodOptions:
     class_weights: Annotated[
         str | None, typer.Option(metavar="balanced", help="Weigh rare classes up while learning.")
     ] = None
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="What to make of gaps that tell the answer: auto, the default, corrects those that are found to; "
-            "correct corrects all gaps; ignore learns them; evidence, if the same gaps are met in use.",
-        ),
-    ] = None
+    missing: Missing = None
     scaling: Annotated[
         str | None,
         typer.Option(

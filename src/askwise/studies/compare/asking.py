@@ -15,14 +15,18 @@ from askwise.core.costs import are_equal, total_cost
 from askwise.core.prices import Prices
 from askwise.core.rows import Rows
 from askwise.core.stopping import AverageCost, Budget
-from askwise.core.tasks import Task
+from askwise.core.tasks import Classification, Task
 from askwise.core.trace import Trace
 from askwise.evaluation import curves, metrics
+from askwise.evaluation.reweighted import weights_against_gaps, with_answers
 from askwise.evaluation.weights import RowWeights
 from askwise.model.model import Model
 from askwise.training.modes import threads
+from askwise.training.weights import StateWeights
 
 Record = dict[str, Any]
+# A budget on rows that are weighed against gaps which told the answer in training.
+REWEIGHTED = "reweighted-budget"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +54,8 @@ class FittedModel:
         with self._threads():
             rows = self._rows(X).with_weight(weights)
             records, seconds = _at_budgets(self.model, rows, y, budgets)
-            return records + _at_average_costs(self.model, rows, y, budgets), seconds
+            records += _at_average_costs(self.model, rows, y, budgets)
+            return records + _reweighted(self.model, rows, y, budgets), seconds
 
     def _threads(self) -> Any:
         return threads(1 if torch.device(self.model.device).type == "cpu" else None)
@@ -88,7 +93,20 @@ def _everything(model: Model, rows: Rows, truth: Array) -> tuple[list[Record], f
     return [{"rule": "everything", "budget": float(total_cost(model.costs())), **facts}], seconds
 
 
-def _at_budgets(model: Model, rows: Rows, truth: Array, budgets: Sequence[float]) -> tuple[list[Record], float]:
+def _reweighted(model: Model, rows: Rows, truth: Array, budgets: Sequence[float]) -> list[Record]:
+    """The metrics at each budget of rows weighed against gaps; none if no gaps told the answer in training."""
+    labels = np.array(model.task.labels)[truth] if isinstance(model.task, Classification) else truth
+    with_y = with_answers(model, rows, labels)
+    states = weights_against_gaps(model, with_y)
+    if states is None:
+        return []
+    records, _ = _at_budgets(model, states.rows_with_tries(with_y), truth, budgets, states)
+    return [record | {"rule": REWEIGHTED} for record in records]
+
+
+def _at_budgets(
+    model: Model, rows: Rows, truth: Array, budgets: Sequence[float], states: StateWeights | None = None
+) -> tuple[list[Record], float]:
     """The metrics at each budget, and the seconds of asking up to the largest."""
     prices, rules = model.costs(), [Budget(k) for k in sorted(budgets)]
     # With equal costs a budget cuts the walk of the largest one; else each goes on with what it can still pay.
@@ -99,7 +117,8 @@ def _at_budgets(model: Model, rows: Rows, truth: Array, budgets: Sequence[float]
         started = time.perf_counter()
         trace = model.trace(rows, together, prices, walked_by=together[-1])
         seconds = time.perf_counter() - started
-        records += _records(model, rows, trace, Budget.name, [rule.k for rule in together], truth)
+        weights = RowWeights.of(rows, states)
+        records += _records(model, weights, trace, Budget.name, [rule.k for rule in together], truth)
     return records, seconds
 
 
@@ -108,18 +127,20 @@ def _at_average_costs(model: Model, rows: Rows, truth: Array, budgets: Sequence[
     if not model.policy.is_information:
         return []
     prices = model.costs()
-    rules = [model.rule(AverageCost(k), prices) for k in budgets]
+    rules, weights = [model.rule(AverageCost(k), prices) for k in budgets], RowWeights.of(rows)
     if are_equal(prices):
-        return _records(model, rows, model.trace(rows, rules, prices), AverageCost.name, budgets, truth)
+        return _records(model, weights, model.trace(rows, rules, prices), AverageCost.name, budgets, truth)
     # Each may stand for a budget, which goes on with what it can still pay.
     traces = [model.trace(rows, [rule], prices, walked_by=rule) for rule in rules]
     each = zip(budgets, traces, strict=True)
-    return [record for k, trace in each for record in _records(model, rows, trace, AverageCost.name, [k], truth)]
+    return [record for k, trace in each for record in _records(model, weights, trace, AverageCost.name, [k], truth)]
 
 
-def _records(model: Model, rows: Rows, trace: Trace, rule: str, budgets: Sequence[float], truth: Array) -> list[Record]:
-    """The costs and metrics at the step where each rule stops the trace of these rows."""
-    records, weights = [], RowWeights.of(rows)
+def _records(
+    model: Model, weights: RowWeights, trace: Trace, rule: str, budgets: Sequence[float], truth: Array
+) -> list[Record]:
+    """The costs and metrics at the step where each rule stops the trace of rows with these weights."""
+    records = []
     for k, stop in zip(budgets, trace.stops, strict=True):
         found = curves.cost_and_metrics(model, trace, stop.at, truth, weights=weights.at(trace, stop.at))
         records.append({"rule": rule, "budget": float(k), **found})

@@ -11,13 +11,18 @@ from scipy import stats
 
 from askwise.evaluation.areas import area_under_curve
 from askwise.evaluation.summaries import HIGHER_IS_BETTER
+from askwise.studies.compare.asking import REWEIGHTED
 from askwise.studies.compare.plan import CEILING, EXACT, PAPER
 
 # The rules of a comparison, and what a budget is under each.
 BUDGET, AVERAGE = "budget", "average-cost"
-RULES = {BUDGET: "At most this cost in every case", AVERAGE: "This cost on average over cases"}
+RULES = {
+    BUDGET: "At most this cost in every case",
+    AVERAGE: "This cost on average over cases",
+    REWEIGHTED: "At most this cost in every case, weighed so that it says nothing who was recorded",
+}
 # The column with the cost that a rule's curve is drawn over: what is allowed, or what was spent on average.
-COSTS = {BUDGET: "budget", AVERAGE: "mean_cost"}
+COSTS = {BUDGET: "budget", AVERAGE: "mean_cost", REWEIGHTED: "budget"}
 # What knows everything is shown beside the others, and does not compete with them.
 REFERENCES = (CEILING, EXACT)
 # Differences with a smaller chance than this are taken for real.
