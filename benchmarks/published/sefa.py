@@ -75,7 +75,8 @@ def questions_needed(path: Trace, needed: Array) -> float:
 
 def train_and_measure(args: argparse.Namespace, name: str, data: Split, seed: int) -> dict[str, Any]:
     """One run: train on the training rows, and measure along the path of the others."""
-    model = estimator(args, DimeClassifier, seed)
+    # Rows are tested with the gaps of training, as SEFA has it.
+    model = estimator(args, DimeClassifier, seed, missing="ignore")
     seconds = fit_seconds(model, data.x, data.y, eval_set=data.validation)
     x, y = data.evaluated(args.on)
     path = path_of(model, x, ask_missing=True)

@@ -164,6 +164,8 @@ class DimeClassifier(ClassifierMethod, TableDime):
     costs, groups, free: prices, panels of columns asked together, and columns known from the start. questions: texts,
     units, help and the order of choices, by the name of a column or group.
     max_steps: questions in a training episode, by default as many as there are groups, 32 at most.
+    missing: what is made of gaps that tell the answer. "auto" corrects the groups that are found to tell it by being
+    recorded, "correct" all that have gaps, "ignore" learns them, "evidence" makes it an answer that one can't be had.
     encoding: "raw" gives a network each number as it is, a whole number cuts it into so many piecewise-linear parts
     beside that, "auto" cuts each column into as many as explain more of the answer. screening: learn slowly from
     columns that tell nothing by themselves, if rows are few for so many columns. soft_answers: learn from answers mixed
