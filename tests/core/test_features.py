@@ -1,5 +1,6 @@
 """Groups, columns and entries."""
 
+import pytest
 import torch
 
 from askwise.core.features import FeatureSpace
@@ -65,3 +66,23 @@ def test_evenly_spread_positions_are_few_different_and_reach_both_ends():
     many = evenly(10**9 + 7, 1000)
     assert many[-1] == 10**9 + 6
     assert len(many.unique()) == 1000
+
+
+@pytest.mark.parametrize("presence", [(), (4, 5)])
+def test_beside_free_columns_what_was_recorded_is_looked_up_and_no_loop_goes_over_columns(presence, monkeypatch):
+    groups = (-1, 1, 0, -1, *(0, 1)[: len(presence)])
+    n = len(groups)
+    space = FeatureSpace(("a", "b"), (1.0, 1.0), groups, tuple(range(n)), presence_columns=presence)
+    present = torch.tensor([[1, 1, 0, 0], [1, 0, 1, 1], [0, 0, 0, 1]], dtype=torch.bool)
+    present = torch.cat([present, torch.ones(3, len(presence), dtype=torch.bool)], 1)
+    first = space.recorded(present)
+    monkeypatch.setattr(torch, "tensor", None)
+    monkeypatch.setattr(FeatureSpace, "_any_of", None)
+    assert space.recorded(present).tolist() == first.tolist() == [[False, True], [True, False], [False, False]]
+
+
+def test_inputs_of_presence_make_a_panel_available_and_not_recorded():
+    space = FeatureSpace(("panel",), (1.0,), (0, 0, 0), (0, 1, 2), presence_columns=(2,))
+    present = torch.tensor([[0, 0, 1], [0, 1, 1]], dtype=torch.bool)
+    assert space.available(present).tolist() == [[True], [True]]
+    assert space.recorded(present).tolist() == [[False], [True]]

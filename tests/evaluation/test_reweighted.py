@@ -71,5 +71,13 @@ def test_without_such_gaps_there_is_nothing_to_weigh(models):
     X, y = records(300, 1)
     full = models["auto"].encode(X.fillna(0.0))
     assert gaps_to_weigh(models["auto"].model_, full) == []
-    same = models["auto"].curve(X.fillna(0.0), y, reweighted=True)
+    with pytest.warns(AskwiseWarning, match="not reweighted: each of the groups .* in all of these rows, or in none"):
+        same = models["auto"].curve(X.fillna(0.0), y, reweighted=True)
     pd.testing.assert_frame_equal(same, models["auto"].curve(X.fillna(0.0), y))
+
+
+def test_a_model_whose_gaps_told_nothing_says_that_there_is_nothing_to_weigh():
+    X, y = records(300, 1)
+    model = DimeClassifier(**SMALL | {"epochs": 1, "pretrain_epochs": 1}).fit(X.fillna(0.0), y)
+    with pytest.warns(AskwiseWarning, match="not reweighted: no group's gaps told the answer in training"):
+        model.curve(X, y, reweighted=True)

@@ -10,6 +10,7 @@ import pytest
 
 from askwise import Budget, DimeClassifier, DimeRegressor, MrmrClassifier, NumpyModel, Session, load
 from askwise.core.errors import AskwiseError, AskwiseWarning
+from askwise.model import file
 
 SMALL = {"random_state": 0, "hidden": 32, "layers": 1, "soft_answers": False, "lookahead": 0}
 NOISE = ["noise", "more noise"]
@@ -119,6 +120,22 @@ def test_evidence_is_kept_in_files_in_numpy_and_torch(models, tmp_path):
     for each in (session, in_numpy):
         each.decline("lab")
     assert in_numpy.prediction.proba["sick"] == pytest.approx(session.prediction.proba["sick"], abs=1e-5)
+
+
+def test_only_files_whose_gaps_are_evidence_tell_earlier_programs_to_upgrade(models, tmp_path):
+    for missing, model in models.items():
+        model.save(tmp_path / missing)
+    headers = {missing: file.read(tmp_path / missing).header for missing in models}
+    assert {missing: header["format"] for missing, header in headers.items()} == {"ignore": 2, "auto": 2, "evidence": 4}
+    # Earlier programs know no such setting.
+    assert "missing" not in headers["auto"]["estimator"]["settings"]
+    assert {missing: load(tmp_path / missing).missing for missing in models} == {missing: missing for missing in models}
+
+
+def test_files_that_have_the_setting_at_its_default_load(models, tmp_path):
+    settings = models["auto"].settings_of_model | {"missing": "auto"}
+    file.write(tmp_path / "m", models["auto"].model_, {"name": "dime-classifier", "settings": settings, "settled": {}})
+    assert load(tmp_path / "m").missing == "auto"
 
 
 def test_of_a_panel_each_gap_is_evidence():

@@ -136,3 +136,22 @@ def test_a_checkpoint_of_other_weights_is_not_taken_up(table, tmp_path):
     fresh = DimeClassifier(**FAST).fit(X, y, sample_weight=1 + y)
     again = DimeClassifier(**FAST, checkpoint_dir=tmp_path / "run").fit(X, y, sample_weight=1 + y)
     assert np.array_equal(fresh.predict_proba(X), again.predict_proba(X))
+
+
+def test_a_curve_draws_the_persons_of_rows_with_weight_again(table):
+    X, y = table
+    model, by, weight = DimeClassifier(**FAST).fit(X, y), np.arange(200) // 4, np.ones(200)
+    weight[:30] = 0
+    one = model.curve(X, y, bootstrap=5, sample_weight=weight, split_by=by)
+    other = model.curve(X[30:], y[30:], bootstrap=5, sample_weight=weight[30:], split_by=by[30:])
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_a_split_by_of_wrong_length_is_told_by_the_rows_that_were_given(table):
+    X, y = table
+    weight = np.arange(200) % 2
+    model = DimeClassifier(**FAST).fit(X, y, sample_weight=weight)
+    with pytest.raises(AskwiseError, match="split_by has 199 values for 200 rows"):
+        model.curve(X, y, sample_weight=weight, split_by=np.arange(199))
+    with pytest.raises(AskwiseError, match="split_by has 100 values for 200 rows"):
+        DimeClassifier(**FAST).fit(X, y, sample_weight=weight, split_by=np.arange(100))

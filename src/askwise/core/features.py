@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+
+
+@lru_cache(maxsize=256)
+def index_of(positions: tuple[int, ...], device: torch.device) -> Tensor:
+    """Positions as a tensor on a device, which is made once: a CUDA graph can't record that it is made from a list."""
+    import torch
+
+    return torch.tensor(positions, dtype=torch.int64, device=device)
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,17 @@ class FeatureSpace:
         return self.group_of_column == tuple(range(self.n_groups))
 
     @cached_property
+    def _own_columns(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of each group, but for those that say whether another one is there."""
+        return tuple(tuple(c for c in columns if c not in self.presence_columns) for columns in self.members)
+
+    @cached_property
+    def column_of_group(self) -> tuple[int, ...] | None:
+        """The only column of each group, beside those that say whether it is there; None if one has several."""
+        own = self._own_columns
+        return tuple(columns[0] for columns in own) if all(len(columns) == 1 for columns in own) else None
+
+    @cached_property
     def has_free_columns(self) -> bool:
         return any(group < 0 for group in self.group_of_column)
 
@@ -108,13 +127,16 @@ class FeatureSpace:
 
     def available(self, present: Tensor) -> Tensor:
         """Which groups can be asked, (rows, groups): those with at least one present column, from (rows, columns)."""
-        return present if self.columns_are_groups else self._any_of(present, range(self.n_columns))
+        return self._any_of(present, range(self.n_columns)) if self.presence_columns else self.recorded(present)
 
     def recorded(self, present: Tensor) -> Tensor:
         """Which groups tell more than that they can't be had, (rows, groups), from present columns (rows, columns)."""
-        if not self.presence_columns:
-            return self.available(present)
-        return self._any_of(present, [c for c in range(self.n_columns) if c not in self.presence_columns])
+        if self.columns_are_groups:
+            return present
+        if self.column_of_group is not None:
+            # On a CPU, gather takes a quarter of the time of index_select.
+            return present.gather(1, index_of(self.column_of_group, present.device).expand(len(present), -1))
+        return self._any_of(present, [column for columns in self._own_columns for column in columns])
 
     def _any_of(self, present: Tensor, columns: Iterable[int]) -> Tensor:
         """The groups with at least one present column among these."""

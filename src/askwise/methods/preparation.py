@@ -18,7 +18,7 @@ from askwise.core.rows import Rows
 from askwise.core.tasks import Classification, Task
 from askwise.data.tables.gaps import GroupGaps, find_gaps
 from askwise.data.tables.schema import Schema
-from askwise.data.tables.split import hold_out
+from askwise.data.tables.split import hold_out, of_kept_rows
 from askwise.evaluation import metrics
 from askwise.methods.fingerprint import hash_of_rows
 from askwise.methods.plain_target import plain_target
@@ -140,9 +140,7 @@ def _given_validation(
 
 def _split(given: Given, task: Task, fraction: float, split_by: Any, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The numbers of the rows to learn from, and of those to validate on."""
-    by = None if split_by is None else np.asarray(split_by)
-    if by is not None and given.kept is not None and len(by) == len(given.kept):
-        by = by[given.kept]
+    by = None if split_by is None else of_kept_rows(split_by, len(given.answers), given.kept)
     train, val = hold_out(given.answers, fraction, seed, isinstance(task, Classification), by)
     if len(val) > MOST_VALIDATION_ROWS and by is None:
         train, val = np.concatenate([train, val[MOST_VALIDATION_ROWS:]]), val[:MOST_VALIDATION_ROWS]

@@ -19,8 +19,8 @@ CIRCUMSTANCES = ("checkpoint_dir", "device")
 # Settings of the trained model, which training does not see: no part of a run's fingerprint.
 LATER = ("stop", "questions")
 
-# Settings that the first files did not have: they are kept only if they are used.
-NEWER = ("questions", "categories")
+# Settings that the first files did not have, with their defaults: they are kept only if they are others.
+NEWER = {"questions": None, "categories": None, "missing": "auto"}
 
 Estimator = TypeVar("Estimator")
 
@@ -35,7 +35,12 @@ def settings_as_json(estimator: object, names: Iterable[str]) -> dict[str, Any]:
     """The settings of these names as JSON can hold them, without the circumstances."""
     settings = {name: getattr(estimator, name) for name in names if name not in CIRCUMSTANCES}
     # Without these a file is as it was before there were any, and older programs can read it.
-    return {name: _as_json(name, value) for name, value in settings.items() if name not in NEWER or value is not None}
+    return {name: _as_json(name, value) for name, value in settings.items() if not _is_unused(name, value)}
+
+
+def _is_unused(name: str, value: Any) -> bool:
+    """Whether this is a newer setting that was left at its default; a value may be a table, which == compares."""
+    return name in NEWER and (value is None or isinstance(value, str)) and value == NEWER[name]
 
 
 def _as_json(name: str, value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
@@ -14,11 +15,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from askwise.core.arrays import Array
-from askwise.core.errors import AskwiseError
+from askwise.core.errors import AskwiseError, AskwiseWarning
 from askwise.core.row_weights import check_row_weights
 from askwise.core.rows import Rows
 from askwise.core.step import StoppingRule
-from askwise.data.tables.gaps import gaps_table
+from askwise.data.tables.gaps import flagged_gaps, gaps_table
+from askwise.data.tables.split import of_kept_rows
 from askwise.evaluation import curves, frontier
 from askwise.evaluation.intervals import person_numbers
 from askwise.evaluation.reweighted import weights_against_gaps, with_answers
@@ -86,16 +88,19 @@ class TrainedEstimator(BaseEstimator):
         inputs = self.inputs(X)
         return self.model_.schema.encode(inputs), getattr(inputs, "index", None)
 
-    def _rows_and_answers(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Array]:
-        """Rows with weights, and their answers; rows of weight 0 are left out."""
+    def _rows_and_answers(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Array, Array | None]:
+        """Rows with weights and their answers; rows of weight 0 are left out.
+
+        The third tells which of the rows that were given are kept, a bool each; None if all are.
+        """
         rows, _ = self._rows(X)
         answers = self.check_target(y)
         check_consistent_length(rows.x, answers)
         weights = check_row_weights(sample_weight, len(rows))
         if weights is None:
-            return rows, answers
-        kept = np.flatnonzero(weights)
-        return rows.take(torch.from_numpy(kept)).with_weight(weights[kept]), answers[kept]
+            return rows, answers, None
+        kept = weights > 0
+        return rows.take(torch.from_numpy(kept.nonzero()[0])).with_weight(weights[kept]), answers[kept], kept
 
     def _rule(self, stop: StoppingRule | None) -> StoppingRule | None:
         return self.stop if stop is None else stop
@@ -147,15 +152,17 @@ class TrainedEstimator(BaseEstimator):
     ) -> pd.DataFrame:
         """Every metric against mean cost, for every rule; `bootstrap` draws add 95 % intervals.
 
-
         sample_weight: how much each row counts, in metrics and mean costs. reweighted: rows are weighed so that it says
         nothing which groups were recorded, of those whose gaps told the answer in training. split_by: one value a row,
         such as its person; the intervals are then those of drawing persons again, not rows.
         """
-        rows, answers = self._rows_and_answers(X, y, sample_weight)
-        persons = None if split_by is None else person_numbers(split_by, len(answers))
+        rows, answers, kept = self._rows_and_answers(X, y, sample_weight)
+        by = None if split_by is None else of_kept_rows(split_by, len(answers), kept)
+        persons = None if by is None else person_numbers(by, len(answers))
         rows = with_answers(self.model_, rows, answers) if reweighted else rows
         states = weights_against_gaps(self.model_, rows) if reweighted else None
+        if reweighted and states is None:
+            _warn_of_nothing_to_weigh(self.model_)
         return curves.curve(self.model_, rows, answers, costs, points, bootstrap, progress, states, persons)
 
     def frontier(self, X: Any, y: Any, costs: Costs = None, sample_weight: Any = None) -> pd.DataFrame:
@@ -163,7 +170,7 @@ class TrainedEstimator(BaseEstimator):
 
         sample_weight: how much each row counts.
         """
-        rows, answers = self._rows_and_answers(X, y, sample_weight)
+        rows, answers, _ = self._rows_and_answers(X, y, sample_weight)
         return frontier.keep_frontier(self.model_, rows, answers, costs).copy()
 
     @property
@@ -215,6 +222,16 @@ class TrainedEstimator(BaseEstimator):
         """
         check_is_fitted(self, "model_")
         export.write(path, self.model_)
+
+
+def _warn_of_nothing_to_weigh(model: Model) -> None:
+    if flagged_gaps(model.gaps) or model.card.get("corrected"):
+        reason = (
+            "each of the groups whose gaps told the answer in training was recorded in all of these rows, or in none"
+        )
+    else:
+        reason = "no group's gaps told the answer in training"
+    warnings.warn(f"the curve is not reweighted: {reason}", AskwiseWarning, stacklevel=3)
 
 
 def _available(available: Any, names: list[str], n_rows: int) -> Array:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from askwise.model.model import Model
 
 # 2: scores do not depend on the temperature; `tempered_scores` says so, and `numpy` how to run without torch.
-# 3: groups share prices. Files in which none do are written as 2, which earlier versions read.
-FORMAT_VERSION, WITHOUT_SHARED_PRICES = 3, 2
+# 3: groups share prices. 4: gaps are evidence. Files without either are written as 2, which earlier versions read.
+FORMAT_VERSION, WITH_SHARED_PRICES, WITHOUT_SHARED_PRICES = 4, 3, 2
 # How long training took is beside the header, so that the same training gives the same fingerprint.
 HEADER, DIGEST, SECONDS = "askwise", "sha256", "askwise-seconds"
 
@@ -109,8 +109,10 @@ def write(path: str | Path, model: Model, estimator: dict[str, Any]) -> None:
 
 def _format_of(model: Model) -> int:
     """The earliest format that can hold a model."""
+    if getattr(model.schema, "presence_of", ()):
+        return FORMAT_VERSION
     priced = (model.schema.space.costs, *model.frontiers, *model.spending, *model.curves)
-    return FORMAT_VERSION if any(map(shared_costs, priced)) else WITHOUT_SHARED_PRICES
+    return WITH_SHARED_PRICES if any(map(shared_costs, priced)) else WITHOUT_SHARED_PRICES
 
 
 def _digest(text: str, weights: bytes) -> str:

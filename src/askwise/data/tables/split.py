@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,18 @@ def hold_out(y: Array, fraction: float, seed: int, stratify: bool, by: Array | N
     return train, val
 
 
+def of_kept_rows(split_by: Any, n_kept: int, kept: Array | None) -> Array:
+    """The values of the rows that were kept. kept: whether each row that was given was, or None if all were."""
+    values = np.asarray(split_by)
+    _check_length(values, n_kept if kept is None else len(kept))
+    return values if kept is None else values[kept]
+
+
+def _check_length(by: Array, n_rows: int) -> None:
+    if by.shape[:1] != (n_rows,):
+        raise AskwiseError(f"split_by has {by.size} values for {n_rows} rows; give one for each row")
+
+
 def _bring_over(train: Array, val: Array, lost: Array) -> tuple[Array, Array]:
     """A class seen only in validation could never be learnt: its rows go over to training."""
     train, val = np.concatenate([train, val[lost]]), val[~lost]
@@ -39,8 +52,7 @@ def _bring_over(train: Array, val: Array, lost: Array) -> tuple[Array, Array]:
 
 def _by_person(y: Array, by: Array, fraction: float, seed: int, stratify: bool) -> tuple[Array, Array]:
     n = len(y)
-    if len(by) != n:
-        raise AskwiseError(f"split_by has {len(by)} values for {n} rows; give one for each row")
+    _check_length(by, n)
     if pd.isna(by).any():
         raise AskwiseError(f"split_by is missing in {int(pd.isna(by).sum())} rows; give a value for each row")
     _, person = np.unique(by.astype(str) if by.dtype == object else by, return_inverse=True)
