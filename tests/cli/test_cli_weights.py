@@ -79,3 +79,18 @@ def test_compare_fits_and_tests_under_weights(table, run, tmp_path):
     found = json.loads(said.stdout)
     assert not found["failed"]
     assert {record["method"] for record in found["results"]} >= {"dime", "boosting-best-k", "linear-lasso"}
+
+
+def test_decisions_count_rows_by_their_weights_and_say_so(model, table, run):
+    frame = pd.read_csv(table)
+    asked = ["evaluate", model, table, "--weights", "w", "--bootstrap", "0", "--stop", "budget=9"]
+    said = json.loads(run(*asked, "--json").stdout)["decisions"]
+    fitted = load(model)
+    called = fitted.predict_proba(frame[["a", "b"]])[:, list(fitted.classes_).index(said["label"])] >= 0.5
+    is_label = frame["y"] == said["label"]
+    assert said["confusion"]["called"]["is"] == frame["w"][called & is_label].sum()
+    sensitivity = np.average(called[is_label], weights=frame["w"][is_label])
+    assert said["measures"]["sensitivity"]["value"] == pytest.approx(sensitivity)
+    text = run(*asked).stdout
+    assert text.count("worth") == 2
+    assert f"--positive {said['other']}" in text

@@ -26,11 +26,15 @@ def check_row_weights(given: Any, n_rows: int, name: str = "sample_weight") -> A
         if is_wrong.any():
             row = int(is_wrong.argmax())
             raise AskwiseError(
-                f"{name} is {what} in {int(is_wrong.sum())} rows, first in row {row} ({weights[row]:g}); {WANTED}"
+                f"{name} is {what} in {_rows(int(is_wrong.sum()))}, first in row {row} ({weights[row]:g}); {WANTED}"
             )
     if n_rows and not (weights > 0).any():
         raise AskwiseError(f"{name} is zero in all {n_rows} rows, which leaves none; some must be above 0")
     return weights
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{number} rows"
 
 
 def _numbers(given: Any, name: str) -> Array:
@@ -65,6 +69,11 @@ def effective_rows(weights: Array | None, n_rows: int) -> float:
         return float(n_rows)
     relative = weights / weights.max()
     return float(relative.sum() ** 2 / (relative**2).sum())
+
+
+def worth_text(weights: Array) -> str:
+    """Say that rows count by their weights, and how many equal rows they are worth."""
+    return f"counted by weights, worth {effective_rows(weights, len(weights)):,.0f} equal ones (Kish)"
 
 
 def rows_in_proportion(weights: Array, count: int) -> Array:
