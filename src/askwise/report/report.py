@@ -151,7 +151,7 @@ def _page(
         single=f.cases.single(pictures),
         frontier=sections.frontier_section(f, pictures),
         calibration=calibration.section(calibrations, pictures),
-        gaps=sections.gaps_section(f.model.gaps, missing_of_card(f.model.card), f),
+        gaps=sections.gaps_section(f.model.gaps, missing_of_card(f.model.card), f.reweighted),
         asked=f.cases.questions(),
         about_tables=escaped(f.cases.about_tables),
         facts=fold("How it was trained", sections.facts_table(estimator, f)),

@@ -11,6 +11,7 @@ from askwise.data.tables.gaps import GroupGaps, flagged_gaps
 from askwise.data.tables.gaps_wording import MADE_OF_IT, SEE, answer_texts, reweighted_title
 from askwise.evaluation import summaries
 from askwise.evaluation.bend import MOST_SPENT, brings_anything
+from askwise.evaluation.reweighted import Reweighted
 from askwise.methods.base import Method
 from askwise.methods.settings import CIRCUMSTANCES
 from askwise.report.findings import Findings
@@ -127,7 +128,7 @@ def curve_tables(f: Findings) -> str:
     return "\n".join(folds)
 
 
-def gaps_section(gaps: Sequence[GroupGaps], missing: str, f: Findings) -> str:
+def gaps_section(gaps: Sequence[GroupGaps], missing: str = "ignore", reweighted: Reweighted | None = None) -> str:
     """The questions that tell the answer by being recorded or not, and figures without that; empty without any."""
     flagged = flagged_gaps(gaps)
     if not flagged:
@@ -137,19 +138,19 @@ def gaps_section(gaps: Sequence[GroupGaps], missing: str, f: Findings) -> str:
     found = "That these questions were recorded tells the answer, in the rows it learnt from"
     why = escaped(f"{found}. {MADE_OF_IT[missing]}; {SEE}.")
     found = html_table(heads, lines, words=3)
-    return f"<h2>Gaps that tell the answer</h2>\n<p>{why}</p>\n{found}{_reweighted_part(f)}"
+    return f"<h2>Gaps that tell the answer</h2>\n<p>{why}</p>\n{found}{_reweighted_part(reweighted)}"
 
 
-def _reweighted_part(f: Findings) -> str:
+def _reweighted_part(found: Reweighted | None) -> str:
     """The same figures of rows weighed against gaps, each rule at a few costs."""
-    if f.reweighted is None:
+    if found is None:
         return ""
-    metrics, records = summaries.metrics_of(f.reweighted.curve), []
-    for rule, part in f.reweighted.curve.groupby("rule", sort=False):
+    metrics, records = summaries.metrics_of(found.curve), []
+    for rule, part in found.curve.groupby("rule", sort=False):
         for r in part.iloc[evenly(len(part), 4).numpy()].to_dict("records"):
             cells = [str(rule), number_text(r["parameter"]), number_text(r["mean_cost"])]
             records.append(cells + [metric_text(m, r[m]) for m in metrics])
-    title = f"{reweighted_title(f.reweighted.groups)}: what to expect where askwise decides what is asked."
+    title = f"{reweighted_title(found.groups)}: what to expect where askwise decides what is asked."
     heads = ["Rule", "Setting", "Mean cost", *(METRIC_WORDS[m].label for m in metrics)]
     return f"\n<p>{escaped(title)} All points: reweighted.csv.</p>\n{html_table(heads, records, words=1)}"
 
