@@ -127,7 +127,7 @@ def diabetes():
 @pytest.fixture(scope="session")
 def progression(diabetes):
     """A regressor with unequal prices."""
-    return DimeRegressor(costs={"bmi": 2, "s5": 10}, **FAST).fit(*diabetes)
+    return DimeRegressor(costs={"bmi": 2, "s5": 10}, lookahead=0, **FAST).fit(*diabetes)
 
 
 class TablePolicy(Policy):

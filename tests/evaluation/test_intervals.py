@@ -44,7 +44,7 @@ def test_the_accuracy_of_persons_is_as_sure_as_persons_are_many():
     persons = np.repeat([0, 1], 50)
     proba, y = proba_of(persons == 0)
     draws = bootstrap_draws(100, 200, persons=persons)
-    found = metrics(Classification((0, 1)), proba, y, draws, persons)
+    found = metrics(Classification((0, 1)), proba, y, draws, persons=persons)
     assert (found["accuracy_low"], found["accuracy_high"]) == (0.0, 1.0)
     alone = metrics(Classification((0, 1)), proba, y, bootstrap_draws(100, 200))
     assert (alone["accuracy_low"], alone["accuracy_high"]) == pytest.approx((0.404, 0.596), abs=1e-3)
@@ -56,7 +56,7 @@ def test_the_standard_error_of_a_cluster_bootstrap_is_that_of_the_persons_means(
     right = rng.random((200, 5)) < means[:, None]
     persons = np.repeat(np.arange(200), 5)
     proba, y = proba_of(right.ravel())
-    found = metrics(Classification((0, 1)), proba, y, bootstrap_draws(1000, 2000, persons=persons), persons)
+    found = metrics(Classification((0, 1)), proba, y, bootstrap_draws(1000, 2000, persons=persons), persons=persons)
     half = 1.96 * right.mean(1).std(ddof=1) / np.sqrt(200)
     assert found["accuracy_high"] - found["accuracy_low"] == pytest.approx(2 * half, rel=0.08)
 
@@ -66,7 +66,7 @@ def test_where_all_are_right_the_number_of_persons_counts():
     persons = np.repeat(np.arange(10), 10)
     proba, y = proba_of(np.ones(100, dtype=bool))
     draws = bootstrap_draws(100, 50, persons=persons)
-    found = metrics(Classification((0, 1)), proba, y, draws, persons)
+    found = metrics(Classification((0, 1)), proba, y, draws, persons=persons)
     assert (found["accuracy_low"], found["accuracy_high"]) == pytest.approx((0.722, 1.0), abs=1e-3)
 
 

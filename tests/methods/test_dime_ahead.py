@@ -13,6 +13,7 @@ from askwise.core.rows import Rows
 from askwise.core.walk import walk
 from askwise.methods.base import Method
 from askwise.methods.dime.lookahead import half_by_information
+from askwise.methods.neural import UPDATES_PER_WALK
 from askwise.training.episode import Episode
 
 
@@ -102,12 +103,14 @@ def test_with_nothing_known_the_prediction_is_the_mean(diabetes):
     assert Session(model).prediction.value == pytest.approx(float(np.mean(y)), rel=1e-5)
 
 
-def test_in_the_trial_every_other_row_asks_what_tells_most_by_itself(table_policy):
-    policy, present = table_policy([1, 1], [1.0, 0.0]), torch.ones(5, 2, dtype=torch.bool)
-    rows = Rows(torch.zeros(5, 2), present, present)
+def test_in_the_trial_every_update_has_rows_of_both_orders(table_policy):
+    policy, present = table_policy([1, 1], [1.0, 0.0]), torch.ones(16, 2, dtype=torch.bool)
+    rows = Rows(torch.zeros(16, 2), present, present)
     step = next(walk(policy, rows, Prices.tensor((1.0, 1.0)), n_steps=1))
-    ahead = replace(step, choice=torch.ones(5, dtype=torch.int64))
-    assert half_by_information(ahead).choice.tolist() == [1, 0, 1, 0, 1]
+    ahead = replace(step, choice=torch.ones(16, dtype=torch.int64))
+    choice = half_by_information(ahead).choice
+    for n_parts in UPDATES_PER_WALK.values():
+        assert all(choice[start::n_parts].unique().tolist() == [0, 1] for start in range(n_parts))
 
 
 def test_nothing_is_tried_if_there_is_but_one_question(iris):

@@ -179,3 +179,25 @@ def test_the_warning_says_what_is_made_of_it():
 def test_other_words_for_it_are_refused():
     with pytest.raises(AskwiseError, match=r"'Correct'; did you mean 'correct'\? allowed: 'auto', 'ignore'"):
         DimeClassifier(missing="Correct").fit(*noise_lab(50))
+
+
+def test_a_frontier_begins_with_nothing_asked_and_known(models):
+    first = models["evidence"].frontier_.iloc[0]
+    assert (first["mean_cost"], first["mean_groups"]) == (0, 0)
+
+
+def test_a_shared_price_is_still_due_after_what_was_asked_in_vain():
+    prices = {"visit": {"price": 5.0, "for": ["lab", "telling"]}}
+    model = fitted("evidence", epochs=2, pretrain_epochs=2, costs=prices)
+    acquired = model.acquire(nothing_known(noise_lab()[0], telling=1.0), stop=Budget(99))
+    assert acquired.spent[0] == pytest.approx(6)
+    session = model.session()
+    session.decline("lab")
+    assert {c.name: c.cost for c in session.ranking}["telling"] == 6
+    session.tell("telling", 1.0)
+    assert session.spent == 6
+
+
+def test_every_question_that_is_counted_reweighted_was_paid(models):
+    table = models["auto"].curve(*noise_lab(400, seed=3), reweighted=True)
+    assert np.allclose(table["mean_groups"], table["mean_cost"])

@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
+import torch
 
 from askwise import DimeClassifier
-from askwise.methods.parts import PiecewiseLinearFit, parts_that_explain
+from askwise.core.features import FeatureSpace
+from askwise.core.rows import Rows
+from askwise.core.tasks import Classification
+from askwise.methods.parts import FEWEST_PARTS, ROWS_FOR_PARTS, PiecewiseLinearFit, parts_that_explain
+from askwise.methods.training_table import TrainingTable
 
 
 def values_and_noise(n_rows=4000, seed=0):
@@ -57,3 +62,15 @@ def test_each_column_of_a_model_gets_the_parts_that_suit_it():
     wave, line = (len(column.edges) for column in model.model_.schema.columns)
     assert wave >= 5
     assert line == 0
+
+
+@pytest.mark.parametrize(("n_rows", "n_parts"), [(ROWS_FOR_PARTS, FEWEST_PARTS), (ROWS_FOR_PARTS - 1, 0)])
+def test_with_many_rows_a_column_that_tells_nothing_by_itself_is_cut(n_rows, n_parts):
+    # Whether two numbers have the same sign: each of them tells nothing.
+    x = np.random.default_rng(0).standard_normal((n_rows, 2))
+    y = torch.from_numpy((x.prod(1) > 0).astype(int))
+    present = torch.ones(n_rows, 2, dtype=torch.bool)
+    space = FeatureSpace(("a", "b"), (1.0, 1.0), (0, 1), (0, 1))
+    table = TrainingTable(space, Classification((0, 1)), Rows(torch.from_numpy(x), present, present, y))
+    edges = table.edges(np.array([True, True]), None)
+    assert [max(len(part) - 1, 0) for part in edges] == [n_parts, n_parts]

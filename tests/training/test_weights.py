@@ -1,5 +1,7 @@
 """How much each state counts in a loss."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -12,6 +14,7 @@ from askwise.methods.argmax_direct import SoftSelection
 from askwise.methods.cwcf import ClassValues, CwcfObjective
 from askwise.methods.dime.objectives import JointObjective, ValueWarmUp
 from askwise.methods.opportunistic import OpportunisticObjective
+from askwise.training.gap_weights import GapWeights
 from askwise.training.objectives import MaskedPrediction
 from askwise.training.q_learning import QLearning, episodes
 from askwise.training.weights import StateWeights, weighted_mean
@@ -120,3 +123,14 @@ def test_where_nothing_counts_the_mean_and_its_gradient_are_0(factor):
     (factor * mean).backward()
     assert mean.item() == 0
     assert (values.grad == 0).all()
+
+
+def test_soft_selection_counts_states_whatever_is_asked_next():
+    """A state that counted only if the group asked next is recorded would be one of rows with that group."""
+    rows = make_rows()
+    present = rows.present.clone()
+    present[:15, 1] = False
+    objective = SoftSelection(policy_of(ArgmaxDirectClassifier), TASK, 3, 0.5)
+    objective.weights = GapWeights.fit(SPACE, TASK, ["b"], replace(rows, present=present, available=present))
+    rows = objective.weights.rows_with_tries(replace(rows, present=present, available=present))
+    assert objective.experience(rows, torch.tensor(0.0)).can_ask.all()

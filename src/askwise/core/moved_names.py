@@ -114,7 +114,8 @@ DIVIDED = {
         "report.plots.image_case": "LONGEST_LINE MARKERS MOMENTS MOST_LINES MOST_MARKERS draw_case",
         "report.plots.images": "case_picture draw_examples draw_selection examples_picture selection_map "
         "selection_picture",
-        "report.plots.patches": "COVER GREY HEAT LARGEST LETTER LINES SHOWS SKETCHED SMALLEST draw_patches end_of",
+        "report.plots.patches": "COVER GREY HEAT LARGEST LINES SHOWS SKETCHED SMALLEST draw_patches end_of",
+        "report.plots.style": "LETTER",
     },
     "methods.base": {
         "methods.fingerprint": "TRAINING",

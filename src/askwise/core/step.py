@@ -72,9 +72,21 @@ class Step:
     recorded: Any = None
 
     @property
+    def bought(self) -> Any:
+        """The groups that were paid, (batch, groups): those that are known, but not those that were asked in vain."""
+        return self.known if self.recorded is None else self.known & self.recorded
+
+    @property
+    def reveals(self) -> Any:
+        """Whether a value is learnt by asking the choice, (batch,)."""
+        if self.recorded is None:
+            return self.can_ask
+        return self.can_ask & self.recorded.gather(1, self.choice[:, None])[:, 0]
+
+    @property
     def costs(self) -> Any:
         """The cost of each group, (groups,) or (batch, groups)."""
-        return self.prices.of(self.known)
+        return self.prices.of(self.bought)
 
     # Several rules may look at one step: what they share is computed once.
     @cached_property
@@ -84,7 +96,7 @@ class Step:
     @cached_property
     def cheapest(self) -> Any:
         """The lowest cost of an open group, (batch,); infinite where none is open."""
-        return self.prices.cheapest(self.known, self.open)
+        return self.prices.cheapest(self.bought, self.open)
 
     @property
     def any_open(self) -> Any:
@@ -113,10 +125,7 @@ class Step:
 
     @property
     def spent_next(self) -> Any:
-        paid = self.can_ask
-        if self.recorded is not None:
-            paid = paid & self.recorded.gather(1, self.choice[:, None])[:, 0]
-        return self.spent + self.prices.of_choice(self.known, self.choice) * paid
+        return self.spent + self.prices.of_choice(self.bought, self.choice) * self.reveals
 
 
 class StoppingRule(Protocol):
@@ -137,27 +146,40 @@ def propose(
     prices: Prices,
     rule: StoppingRule | None = None,
     ranking: Ranking = BY_INFORMATION,
+    recorded: Any = None,
 ) -> Step:
     """The step at `known`: the best group per cost among those that are open, available and affordable.
 
-    Exact ties go to the cheaper group, then to the first.
+    Exact ties go to the cheaper group, then to the first. recorded: as in Step.
     """
-    open_, candidates = askable(known, available, spent, prices, rule)
-    return choose(belief, known, open_, candidates, spent, prices, ranking)
+    open_, candidates = askable(known, available, spent, prices, rule, recorded)
+    return choose(belief, known, open_, candidates, spent, prices, ranking, recorded)
 
 
-def askable(known: Any, available: Any, spent: Any, prices: Prices, rule: StoppingRule | None) -> tuple[Any, Any]:
+def askable(
+    known: Any, available: Any, spent: Any, prices: Prices, rule: StoppingRule | None, recorded: Any = None
+) -> tuple[Any, Any]:
     """The open groups, and those of them that the rule allows to be paid, (batch, groups) each."""
     open_ = available & ~known
     allows = getattr(rule, "allows", None)
-    return open_, open_ if allows is None else both(open_, allows(spent, prices.of(known)))
+    if allows is None:
+        return open_, open_
+    bought = known if recorded is None else known & recorded
+    return open_, both(open_, allows(spent, prices.of(bought)))
 
 
 def choose(
-    belief: Belief, known: Any, open_: Any, candidates: Any, spent: Any, prices: Prices, ranking: Ranking
+    belief: Belief,
+    known: Any,
+    open_: Any,
+    candidates: Any,
+    spent: Any,
+    prices: Prices,
+    ranking: Ranking,
+    recorded: Any = None,
 ) -> Step:
     """The step that chooses the best of the candidates (batch, groups)."""
-    costs = prices.of(known)
+    costs = prices.of(known if recorded is None else known & recorded)
     values = ranks = mask_with_neg_inf(ranking.values(belief, costs), candidates)
     best, choice = most, _ = largest(values)
     if belief.ahead is not None:
@@ -166,7 +188,7 @@ def choose(
         best = namespace(known).maximum(best, most)
     if not prices.are_equal:
         choice = namespace(known).where(ranks == most[:, None], like(costs, ranks), math.inf).argmin(1)
-    return Step(belief, known, open_, spent, prices, values, best, choice, ranks)
+    return Step(belief, known, open_, spent, prices, values, best, choice, ranks, recorded)
 
 
 def parts_of(rule: StoppingRule | None) -> tuple[StoppingRule, ...]:

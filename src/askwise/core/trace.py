@@ -36,7 +36,8 @@ class Trace:
     """A rollout, and where each rule cut it.
 
     outputs (steps + 1, rows, n_outputs); spent, best (steps + 1, rows); choice (steps, rows; -1 = none). What comes
-    after every rule has stopped a row means nothing.
+    after every rule has stopped a row means nothing. reveals (steps, rows): which choices were not in vain, if any
+    could be.
     """
 
     outputs: Tensor
@@ -44,6 +45,7 @@ class Trace:
     best: Tensor
     choice: Tensor
     stops: tuple[Stop, ...]
+    reveals: Tensor | None = None
 
     def at(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Outputs, spent and number asked of each row at step index (rows,)."""
@@ -53,38 +55,47 @@ class Trace:
     def take(self, index: Tensor) -> Trace:
         """The trace of some of the rows, by their numbers."""
         stops = tuple(Stop(stop.at[index], stop.reason[index.numpy()]) for stop in self.stops)
-        return Trace(self.outputs[:, index], self.spent[:, index], self.best[:, index], self.choice[:, index], stops)
+        reveals = None if self.reveals is None else self.reveals[:, index]
+        parts = self.outputs[:, index], self.spent[:, index], self.best[:, index], self.choice[:, index]
+        return Trace(*parts, stops, reveals)
 
     @cached_property
     def n_asked(self) -> Tensor:
-        """How many groups are known at each step, (steps + 1, rows)."""
-        return torch.cat([self.choice.new_zeros(1, self.choice.shape[1]), (self.choice >= 0).cumsum(0)])
+        """How many groups were asked at each step, but in vain, (steps + 1, rows)."""
+        asked = self.choice >= 0 if self.reveals is None else self.reveals
+        return torch.cat([self.choice.new_zeros(1, self.choice.shape[1]), asked.cumsum(0)])
 
 
 class _Recorder:
     """Records the steps of all rows of a batch, also while some of them have left the walk."""
 
-    def __init__(self, n_rows: int, device: torch.device) -> None:
+    def __init__(self, n_rows: int, device: torch.device, in_vain: bool) -> None:
+        self.in_vain = in_vain
         self.all = torch.arange(n_rows, device=device)
         self.here = self.all
-        self.log: dict[str, list[Tensor]] = {"outputs": [], "spent": [], "best": [], "choice": []}
+        self.log: dict[str, list[Tensor]] = {"outputs": [], "spent": [], "best": [], "choice": [], "reveals": []}
 
     def add(self, step: Step) -> None:
         for name, values in (("outputs", step.belief.outputs), ("spent", step.spent), ("best", step.best)):
             earlier = self.log[name]
             earlier.append(self._spread(values, earlier[-1]) if earlier else values)
 
-    def add_choice(self, choice: Tensor) -> None:
+    def add_choice(self, step: Step, going: Tensor) -> None:
+        """Record what rows ask that go on."""
+        choice = torch.where(going & step.can_ask, step.choice, -1)
         self.log["choice"].append(self._spread(choice, torch.full_like(self.all, -1)))
+        if self.in_vain:
+            self.log["reveals"].append(self._spread(going & step.reveals, torch.zeros_like(self.all, dtype=torch.bool)))
 
     def _spread(self, values: Tensor, before: Tensor) -> Tensor:
         """Values of all rows; rows that have left the walk keep those of before."""
         return values if len(self.here) == len(self.all) else before.index_copy(0, self.here, values)
 
     def trace(self, stops: tuple[Stop, ...]) -> Trace:
-        no_choice = torch.empty(0, len(self.all), dtype=torch.int64)
-        parts = {name: torch.stack(values).cpu() if values else no_choice for name, values in self.log.items()}
-        return Trace(**parts, stops=stops)
+        nothing = torch.empty(0, len(self.all), dtype=torch.int64)
+        found = {name: torch.stack(values).cpu() if values else nothing for name, values in self.log.items()}
+        reveals = found.pop("reveals")
+        return Trace(**found, stops=stops, reveals=reveals.bool() if self.in_vain else None)
 
 
 class _Stops:
@@ -126,7 +137,7 @@ class _Stops:
 def _roll(path: Walk, rules: Sequence[StoppingRule | None]) -> Trace:
     """Walk one batch until each rule has stopped each row."""
     n_rows, n_groups = path.rows.available.shape
-    record, stops = _Recorder(n_rows, path.rows.x.device), _Stops(rules, path.rows)
+    record, stops = _Recorder(n_rows, path.rows.x.device, path.rows.tries), _Stops(rules, path.rows)
     for t in range(n_groups + 1):
         step = path.step()
         going = stops.note_stops(step, t)
@@ -134,7 +145,7 @@ def _roll(path: Walk, rules: Sequence[StoppingRule | None]) -> Trace:
         n_going = int(going.sum())
         if not n_going:
             break
-        record.add_choice(torch.where(going & step.can_ask, step.choice, -1))
+        record.add_choice(step, going)
         path.advance(step)
         if n_going < MOST_STANDING * len(record.here):
             stops.store(record.here)
@@ -158,6 +169,10 @@ def _join(traces: Sequence[Trace]) -> Trace:
     def padded(choice: Tensor) -> Tensor:
         return torch.cat([choice, choice.new_full((length - 1 - len(choice), choice.shape[1]), -1)])
 
+    def padded_with_no(reveals: Tensor | None) -> Tensor:
+        assert reveals is not None
+        return torch.cat([reveals, reveals.new_zeros((length - 1 - len(reveals), reveals.shape[1]))])
+
     stops = tuple(
         Stop(torch.cat([s.at for s in same]), np.concatenate([s.reason for s in same]))
         for same in zip(*(t.stops for t in traces), strict=True)
@@ -168,6 +183,7 @@ def _join(traces: Sequence[Trace]) -> Trace:
         torch.cat([held(t.best) for t in traces], 1),
         torch.cat([padded(t.choice) for t in traces], 1),
         stops,
+        None if traces[0].reveals is None else torch.cat([padded_with_no(t.reveals) for t in traces], 1),
     )
 
 

@@ -96,13 +96,14 @@ class Walk:
 
     def step(self) -> Step:
         """The step at which the rows stand now."""
-        open_, candidates = askable(self.known, self.rows.available, self.spent, self.prices, self.rule)
+        available, recorded = self.rows.available, self.recorded
+        open_, candidates = askable(self.known, available, self.spent, self.prices, self.rule, recorded)
         scores = self._anything_allowed(candidates)
         belief = self._moved(self.tracker.belief(self.known, scores))
         if not scores:
             belief = Belief(belief.outputs, belief.outputs.new_zeros(()).expand(self.known.shape))
-        step = choose(belief, self.known, open_, candidates, self.spent, self.prices, self.policy.ranking)
-        step = step if self.recorded is None else replace(step, recorded=self.recorded)
+        ranking = self.policy.ranking
+        step = choose(belief, self.known, open_, candidates, self.spent, self.prices, ranking, recorded)
         return step if self.exact is None else self._recompute_near_ties(self.exact, step)
 
     def _anything_allowed(self, candidates: Tensor) -> bool:
@@ -127,7 +128,8 @@ class Walk:
             rows, known = self.rows.take(index), self.known[index]
             belief = self._moved(exact(rows.x.double(), exact.mask(known, rows.present)))
             spent = self.spent[index]
-            again = propose(belief, known, rows.available, spent, self.prices, self.rule, exact.ranking)
+            recorded = None if self.recorded is None else self.recorded[index]
+            again = propose(belief, known, rows.available, spent, self.prices, self.rule, exact.ranking, recorded)
             outputs = outputs.index_copy(0, index, belief.outputs)
             best, choice = best.index_copy(0, index, again.best), choice.index_copy(0, index, again.choice)
         return replace(step, belief=Belief(outputs, step.belief.scores), best=best, choice=choice)

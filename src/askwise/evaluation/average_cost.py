@@ -181,7 +181,7 @@ class Chooser:
         count = int(np.flatnonzero(self._cost_of_counts <= k * (1 + 1e-9))[-1])
         limit = count * self.price
         budget = Budget(max(limit, k))
-        found = self.walk.within(budget)
+        found = self.walk.within(budget, self.price)
         if found.mean_spent < NEARLY_ALL * k and self.weights:
             weight = self.weights[len(self.weights) // 2]
             blend = BlendCandidate(self.walk, Blend(0.0, weight, limit, limit + self.price))
@@ -204,10 +204,9 @@ class Chooser:
     @cached_property
     def _cost_of_counts(self) -> Array:
         """What rows cost on average if so many groups are asked of each, at most; equal prices only."""
-        price, end = self.price or 1.0, self.walk.end
-        counts, rows = np.arange(len(self.walk.spent) + 1), np.arange(self.walk.n_rows)
-        spent = ((np.minimum(self.walk.spent[-1], count * price), np.minimum(count, end)) for count in counts)
-        return np.asarray([np.average(cost, weights=self.walk.weights[at, rows]) for cost, at in spent])
+        price = self.price or 1.0
+        counts = range(len(self.walk.spent) + 1)
+        return np.asarray([self.walk.within(Budget(count * price), price).mean_spent for count in counts])
 
     @cached_property
     def everything(self) -> float:

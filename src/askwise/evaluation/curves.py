@@ -20,7 +20,7 @@ from askwise.core.tasks import Classification, entropy, error_probability
 from askwise.core.trace import Trace
 from askwise.evaluation.intervals import bootstrap_draws, percentiles
 from askwise.evaluation.label_to_find import label_to_find
-from askwise.evaluation.metrics import coded, metrics
+from askwise.evaluation.metrics import coded, metrics, weighted_draws
 from askwise.evaluation.thresholds import budgets, thresholds
 from askwise.evaluation.weights import RowWeights
 from askwise.model.model import Model
@@ -187,18 +187,17 @@ def cost_and_metrics(
         "mean_cost": float(np.average(spent.double().numpy(), weights=weights)),
         "mean_groups": float(np.average(n_asked.double().numpy(), weights=weights)),
         **metrics(model.task, model.task.decode(outputs), truth, draws, weights, persons, to_find),
-        **({} if draws is None else _ends("mean_cost", spent, draws, weights)),
-        **({} if draws is None else _ends("mean_groups", n_asked, draws, weights)),
+        **({} if draws is None else _ends({"mean_cost": spent, "mean_groups": n_asked}, draws, weights)),
     }
 
 
-def _ends(name: str, values: Tensor, draws: Array, weights: Array | None) -> dict[str, float]:
-    """The 95 % interval of a mean over rows."""
-    count = np.ones(len(values)) if weights is None else weights
-    each = count * values.double().numpy()
-    # Draw by draw, so that they are never all in float64.
-    low, high = percentiles(np.array([draw @ each / (draw @ count) for draw in draws]))
-    return {f"{name}_low": low, f"{name}_high": high}
+def _ends(values: dict[str, Tensor], draws: Array, weights: Array | None) -> dict[str, float]:
+    """The 95 % intervals of means over rows, by name."""
+    each = np.stack([part.double().numpy() for part in values.values()], 1)
+    counts = weighted_draws(draws, np.ones(len(each)) if weights is None else weights)
+    means = np.concatenate([count @ each / count.sum(1, keepdims=True) for count in counts])
+    ends = {name: percentiles(column) for name, column in zip(values, means.T, strict=True)}
+    return {f"{name}_{end}": ends[name][i] for name in values for i, end in enumerate(("low", "high"))}
 
 
 def _within(progress: Callable[[float], None], start: float, width: float) -> Callable[[float], None]:

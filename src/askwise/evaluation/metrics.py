@@ -241,17 +241,24 @@ def metrics(
         kept = weights > 0
         draws, persons = None if draws is None else draws[:, kept], None if persons is None else persons[kept]
         answer, y, weights = answer[kept], y[kept], weights[kept]
-    # A few draws at a time, so that memory does not grow with their number.
-    chunks = [] if draws is None else np.array_split(draws, -(-draws.size // 2_000_000))
+    known = {name: metric.for_label(to_find) for name, metric in metrics_in_order(task, y).items()}
     result: dict[str, float] = {}
-    for name, known in metrics_in_order(task, y).items():
-        metric = known.for_label(to_find)
+    drawn: dict[str, list[Array]] = {name: [] for name, metric in known.items() if metric.has_interval}
+    for some in weighted_draws(draws, weights):
+        for name, found in drawn.items():
+            found.append(known[name](answer, y, some))
+    for name, metric in known.items():
         result[name] = float(metric(answer, y, weights[None])[0])
-        if chunks and metric.has_interval:
-            drawn = np.concatenate([metric(answer, y, chunk * weights) for chunk in chunks])
-            low, high = _interval(metric, result[name], drawn, y, weights, persons)
+        if drawn.get(name):
+            low, high = _interval(metric, result[name], np.concatenate(drawn[name]), y, weights, persons)
             result |= {f"{name}_low": low, f"{name}_high": high}
     return result
+
+
+def weighted_draws(draws: Array | None, weights: Array) -> Iterator[Array]:
+    """Draws (draws, rows) times the rows' weights, a few at a time, so that memory does not grow with their number."""
+    for some in [] if draws is None else np.array_split(draws, -(-draws.size // 2_000_000)):
+        yield some * weights
 
 
 def _interval(

@@ -109,10 +109,17 @@ class Recorded:
         """Rows that stop at these steps, (rows,)."""
         return Outcome(self.trace, torch.from_numpy(at), self.task, self.truth, self.row_weights)
 
-    def within(self, budget: Budget) -> Outcome:
-        """Rows that stop at the first question that a budget can't pay: with equal prices, as under that budget."""
-        fits = self.spent <= budget.k * (1 + 1e-9)
-        return self.outcome(np.minimum(fits.sum(0) - 1, self.end))
+    def within(self, budget: Budget, price: float | None = None) -> Outcome:
+        """Rows that stop where a budget can't pay the next question. price: of every question, if all have one.
+
+        Then it is where that budget stops them; else nearly.
+        """
+        most = budget.k * (1 + 1e-9)
+        if price is None:
+            return self.outcome(np.minimum((self.spent <= most).sum(0) - 1, self.end))
+        # What is asked in vain costs nothing, but is asked only if it could be paid.
+        stops = self.spent + price > most
+        return self.outcome(np.where(stops.any(0), np.minimum(stops.argmax(0), self.end), self.end))
 
 
 class _Sum:

@@ -20,6 +20,8 @@ ROWS_PER_PART = 20
 MAX_P_VALUE = 1e-3
 # Twice as many parts explain so much more of the answers' variance, at least: with many rows nothing is chance.
 WORTH_IT = 0.001
+# With so many rows every number is cut into so many parts: it may tell only together with others.
+ROWS_FOR_PARTS, FEWEST_PARTS = 16_000, 8
 
 
 def parts_that_explain(values: Array, answers: Array, weights: Array | None = None) -> int:
@@ -44,6 +46,15 @@ def parts_that_explain(values: Array, answers: Array, weights: Array | None = No
             n_parts, kept = finer, found
         finer *= 2
     return n_parts
+
+
+def fewest_parts(n_rows: int) -> int:
+    """The number of parts that a column with so many values has at least.
+
+    A column may tell little by itself and much beside others, by its size or its square; no fit of that column alone
+    shows it. With many rows parts cost little, with few they only add to what has to be learnt.
+    """
+    return FEWEST_PARTS if n_rows >= ROWS_FOR_PARTS else 1
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from askwise.core.row_weights import effective_rows
 from askwise.core.rows import Rows, evenly
 from askwise.core.tasks import Task
 from askwise.data.tables.column import edges_at_quantiles
-from askwise.methods.parts import parts_that_explain
+from askwise.methods.parts import fewest_parts, parts_that_explain
 from askwise.methods.screening import Screening, columns_of, gain_of_inputs
 from askwise.methods.teacher import as_target, is_too_large, one_hot, soft_answers
 
@@ -60,7 +60,7 @@ class TrainingTable:
         return replace(found, n_rows=effective_rows(self._weights, len(self.rows)))
 
     def edges(self, is_number: Array, n_parts: int | None) -> list[Array]:
-        """The edges of so many parts of each number; None: of as many as explain the answers better."""
+        """The edges of so many parts of each number; None: of as many as suit answers and rows."""
         x, present, answers = self._parts
         values = columns_of(self.space, x, present).values
         most = min(MOST_CUT, max(MOST_SCREENED, MOST_SHARES_CUT // self.task.n_outputs))
@@ -68,10 +68,11 @@ class TrainingTable:
         targets = one_hot(self.task, answers[some])
         found = [np.empty(0)] * len(is_number)
         for c in np.flatnonzero(is_number):
-            here = ~np.isnan(values[some, c])
+            known, here = ~np.isnan(values[:, c]), ~np.isnan(values[some, c])
+            least = fewest_parts(int(np.count_nonzero(known)))
             weights = None if self._weights is None else self._weights[some][here]
-            count = n_parts or parts_that_explain(values[some, c][here], targets[here], weights)
-            found[c] = edges_at_quantiles(values[~np.isnan(values[:, c]), c], count)
+            count = n_parts or max(least, parts_that_explain(values[some, c][here], targets[here], weights))
+            found[c] = edges_at_quantiles(values[known, c], count)
         return found
 
     def gain(self) -> torch.Tensor:

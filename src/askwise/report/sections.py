@@ -141,16 +141,16 @@ def gaps_section(gaps: Sequence[GroupGaps], missing: str = "ignore", reweighted:
     return f"<h2>Gaps that tell the answer</h2>\n<p>{why}</p>\n{found}{_reweighted_part(reweighted)}"
 
 
-def _reweighted_part(found: Reweighted | None) -> str:
+def _reweighted_part(reweighted: Reweighted | None) -> str:
     """The same figures of rows weighed against gaps, each rule at a few costs."""
-    if found is None:
+    if reweighted is None:
         return ""
-    metrics, records = summaries.metrics_of(found.curve), []
-    for rule, part in found.curve.groupby("rule", sort=False):
+    metrics, records = summaries.metrics_of(reweighted.curve), []
+    for rule, part in reweighted.curve.groupby("rule", sort=False):
         for r in part.iloc[evenly(len(part), 4).numpy()].to_dict("records"):
             cells = [str(rule), number_text(r["parameter"]), number_text(r["mean_cost"])]
             records.append(cells + [metric_text(m, r[m]) for m in metrics])
-    title = f"{reweighted_title(found.groups)}: what to expect where askwise decides what is asked."
+    title = f"{reweighted_title(reweighted.groups)}: what to expect where askwise decides what is asked."
     heads = ["Rule", "Setting", "Mean cost", *(METRIC_WORDS[m].label for m in metrics)]
     return f"\n<p>{escaped(title)} All points: reweighted.csv.</p>\n{html_table(heads, records, words=1)}"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from askwise.core.arrays import Array
 from askwise.data.tables.schema import Schema
 
 
@@ -21,6 +22,8 @@ class Row:
         self.present = np.zeros((1, space.n_columns), dtype=bool)
         self.known = np.zeros((1, space.n_groups), dtype=bool)
         self.available = np.ones((1, space.n_groups), dtype=bool)
+        # Groups that were not asked in vain: only these are paid. None where that is no answer.
+        self.recorded = np.ones((1, space.n_groups), dtype=bool) if space.presence_columns else None
 
     def put(self, answers: Mapping[str, Any]) -> None:
         """Take answers in by column; None is no answer."""
@@ -29,10 +32,17 @@ class Row:
                 self.schema.put(name, value, self.x, self.present)
             self.schema.put_presence(name, value is not None, self.x, self.present)
 
+    @property
+    def bought(self) -> Array:
+        """The groups that were paid."""
+        return self.known if self.recorded is None else self.known & self.recorded
+
     def settle(self, group: str, known: bool) -> None:
         """A group is known from now on, or can't be had, which is an answer too if the model takes it for evidence."""
         if not known and self.schema.takes_absence(group):
             for column in self.schema.columns_of(group):
                 self.schema.put_presence(column.name, False, self.x, self.present)
+            if self.recorded is not None:
+                self.recorded[0, self.schema.space.position[group]] = False
             known = True
         (self.known if known else self.available)[0, self.schema.space.position[group]] = known

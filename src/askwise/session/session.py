@@ -255,13 +255,16 @@ class Session:
         belief = belief if self._shift is None else self._shift.belief(belief)
         said = [part for part in belief if part is not None]
         # Copies: a step stays as it is when the row changes.
-        parts = [row.known.copy(), row.available.copy(), np.array([self.spent]), *said]
+        recorded = [] if row.recorded is None else [row.recorded.copy()]
+        parts = [row.known.copy(), row.available.copy(), np.array([self.spent]), *said, *recorded]
         if self._in_tensors:
             import torch
 
             parts = [torch.from_numpy(np.array(part)).to(self.model.device) for part in parts]
         known, available, spent, *said = parts
-        return propose(Belief(*said), known, available, spent, self._rule_prices, self.rule, self.model.ranking)
+        belief, asked_in_vain = Belief(*said[: len(said) - len(recorded)]), said[len(said) - len(recorded) :]
+        prices, ranking = self._rule_prices, self.model.ranking
+        return propose(belief, known, available, spent, prices, self.rule, ranking, *asked_in_vain)
 
     def _prices_for_rule(self) -> Prices:
         """Costs as the rule takes them: numpy arrays, or tensors for rules of a user's own."""
@@ -336,7 +339,7 @@ class Session:
     def _settle(self, group: str, known: bool) -> None:
         self._groups[group] = known
         if known:
-            self._paid += self._prices.payments(self._row.known, self.model.schema.space.position[group])
+            self._paid += self._prices.payments(self._row.bought, self.model.schema.space.position[group])
         self._row.settle(group, known)
 
 

@@ -67,8 +67,7 @@ class EpisodeObjective(WeightedObjective, Generic[E]):
         judge each step by its own batch, in which all rows know equally much.
         """
         with nullcontext() if self.policy.capabilities.noise_in_walks else evaluating(self.policy):
-            walked = Episode.of_steps(walk(self.policy, rows, self.prices, self.n_steps, **options))
-        return walked.only_recorded(self.weights.recorded(rows))
+            return Episode.of_steps(walk(self.policy, rows, self.prices, self.n_steps, **options))
 
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         experience = self.experience(rows, progress)

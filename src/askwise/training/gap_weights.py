@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Self
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import logsigmoid
 
 from askwise.core.arrays import Array
 from askwise.core.features import FeatureSpace
@@ -17,10 +19,12 @@ from askwise.core.rows import Rows, repeat_rows
 from askwise.core.tasks import Classification, Task
 from askwise.data.tables.gaps import answer_cuts
 from askwise.data.tables.presence_model import PresenceModel
-from askwise.training.weights import Loss, StateWeights
+from askwise.training.weights import OfPredictions, StateWeights
 
-# No state counts more than so many times as much as another of its row's answer, nor less than one of so many.
+# Weights are at most so large, and at least one of so many.
 LARGEST = 30.0
+# What presence says for or against an answer, at most: beyond that, predictions learn nothing anyway.
+MOST_LOG_RATIO = 30.0
 
 
 class GapWeights(StateWeights):
@@ -41,6 +45,8 @@ class GapWeights(StateWeights):
         self.groups = torch.from_numpy(np.asarray(groups))
         self.cuts = torch.from_numpy(np.asarray(cuts, dtype=np.float64))
         self.of_labels = not len(cuts)
+        # Of a loss, weights, answers and offsets ask about the same states.
+        self._last: tuple[Rows, Tensor, Tensor] | None = None
         # A kind of rows of one answer after the other: (groups, answers x kinds).
         self.logits = torch.from_numpy(model.logits).flatten(0, 1).T.float()
         self.log_kind = torch.from_numpy(model.log_kind).float()
@@ -55,10 +61,12 @@ class GapWeights(StateWeights):
         return list(self.groups.tolist())
 
     def to(self, device: torch.device) -> Self:
+        other = copy.copy(self)
+        other._last = None
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
-                setattr(self, name, value.to(device))
-        return self
+                setattr(other, name, value.to(device))
+        return other
 
     @staticmethod
     def fit(space: FeatureSpace, task: Task, names: Sequence[str], rows: Rows) -> GapWeights:
@@ -93,14 +101,12 @@ class GapWeights(StateWeights):
         weighted = self.of_answers(rows, known) * rows.soft_y
         return (weighted / weighted.sum(-1, keepdim=True)).flatten(0, -2)
 
-    def predictor_losses(
-        self, loss: Loss, outputs: Tensor, rows: Rows, known: Tensor, row_weight: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def of_predictions(self, rows: Rows, known: Tensor, row_weight: Tensor) -> OfPredictions:
         if not self.of_labels:
-            return super().predictor_losses(loss, outputs, rows, known, row_weight)
-        logits = outputs + self.log_ratios(rows, known).flatten(0, -2)
-        losses = loss(logits, repeat_rows(rows.target, math.prod(known.shape[:-2]))).view(known.shape[:-1])
-        return losses, row_weight.expand(known.shape[:-1])
+            return super().of_predictions(rows, known, row_weight)
+        answers = repeat_rows(rows.target, math.prod(known.shape[:-2]))
+        offset = self.log_ratios(rows, known).flatten(0, -2)
+        return OfPredictions(answers, row_weight.expand(known.shape[:-1]), offset)
 
     def recorded(self, rows: Rows) -> Tensor:
         return self.space.recorded(rows.present)
@@ -110,23 +116,32 @@ class GapWeights(StateWeights):
         most = math.log(LARGEST)
         return (-self.log_ratios(rows, known)).clamp(-most, most).exp()
 
+    @torch.no_grad()
     def log_ratios(self, rows: Rows, known: Tensor) -> Tensor:
         """log P(presence | answer) / P(presence) of the groups tried in states (..., batch): (..., batch, answers)."""
-        there = self.recorded(rows)[:, self.groups, None].float()
-        offset, answer = torch.zeros_like(there), self.log_answer
+        if self._last is None or self._last[0] is not rows or self._last[1] is not known:
+            # In bfloat16, errors of many groups would add up.
+            with torch.autocast(rows.x.device.type, enabled=False):
+                self._last = (rows, known, self._log_ratios(rows, known))
+        return self._last[2]
+
+    def _log_ratios(self, rows: Rows, known: Tensor) -> Tensor:
+        there = self.recorded(rows)[:, self.groups]
+        tried = known[..., self.groups].float()
+        answer = self.log_answer
         if len(self.free):
             inputs = rows.x[:, self.free].float()
-            offset, answer = (inputs @ self.of_free)[..., None], answer + inputs @ self.answer_of_free
-        logits = self.logits + offset
-        sign = 2 * there - 1
-        # log P of what each group shows, (batch, groups, answers x kinds), of those that were tried.
-        shown = torch.nn.functional.logsigmoid(sign * logits).expand(len(there), -1, -1)
-        tried = known[..., self.groups].to(shown.dtype)
-        log_p = torch.einsum("...bg,bgm->...bm", tried, shown)
+            answer = answer + inputs @ self.answer_of_free
+            logits = self.logits + (inputs @ self.of_free)[..., None]
+            shown = torch.where(there[..., None], logsigmoid(logits), logsigmoid(-logits))
+            log_p = torch.einsum("...bg,bgm->...bm", tried, shown)
+        else:
+            has, lacks = logsigmoid(self.logits), logsigmoid(-self.logits)
+            log_p = (tried * there) @ has + (tried * ~there) @ lacks
         log_p = log_p.view(*log_p.shape[:-1], *self.log_kind.shape)
         given_answer = (log_p + self.log_kind).logsumexp(-1)
         overall = (given_answer + answer.log_softmax(-1)).logsumexp(-1, keepdim=True)
-        return given_answer - overall
+        return (given_answer - overall).clamp(-MOST_LOG_RATIO, MOST_LOG_RATIO)
 
     def _answers(self, rows: Rows) -> Tensor:
         """The number of each row's answer, (batch,)."""

@@ -31,10 +31,18 @@ from askwise.training.weights import WeightedObjective, share_of_batch
 FIRST_EPSILON, LAST_EPSILON, FALLS_WITHIN = 1.0, 0.1, 0.5
 
 
-def episodes(policy: Policy, rows: Rows, prices: Prices, n_steps: int, rule: Budget | None, epsilon: Tensor) -> Tensor:
+def episodes(
+    policy: Policy,
+    rows: Rows,
+    prices: Prices,
+    n_steps: int,
+    rule: Budget | None,
+    epsilon: Tensor,
+    recorded: Tensor | None = None,
+) -> Tensor:
     """Walk rows by the policy, at probability epsilon at random among what can be paid; when each group was asked.
 
-    Unlike `walk` with a rule, the host never waits.
+    Unlike `walk` with a rule, the host never waits. recorded: as in `core.step.Step`.
     """
     known, spent = torch.zeros_like(rows.available), prices.nothing_spent(len(rows))
     times_known = torch.zeros(known.shape, dtype=torch.int16, device=known.device)
@@ -42,7 +50,7 @@ def episodes(policy: Policy, rows: Rows, prices: Prices, n_steps: int, rule: Bud
     order = torch.rand(known.shape, device=known.device)
     for _ in range(n_steps):
         belief = tracker.belief(known)
-        step = propose(belief, known, rows.available, spent, prices, rule, policy.ranking)
+        step = propose(belief, known, rows.available, spent, prices, rule, policy.ranking, recorded)
         step = explore(replace(step, open=step.values > -torch.inf), epsilon, order)
         tracker.reveal(step.choice, step.can_ask)
         known, spent = step.known_next, step.spent_next
@@ -68,18 +76,26 @@ class States(NamedTuple):
     random: Tensor
 
     @staticmethod
-    def of(rows: Rows, asked_at: Tensor, prices: Prices, n_steps: int, rule: Budget | None) -> States:
+    def of(
+        rows: Rows,
+        asked_at: Tensor,
+        prices: Prices,
+        n_steps: int,
+        rule: Budget | None,
+        recorded: Tensor | None = None,
+    ) -> States:
         time = torch.arange(n_steps + 1, device=asked_at.device, dtype=asked_at.dtype)[:, None, None]
         known = asked_at < time
         now = asked_at == time[:-1]
         asked = any_in_row(now.flatten(0, 1)).view(n_steps, -1)
         choice = now.view(torch.uint8).argmax(2)
-        price = prices.of_choice(known[:-1].flatten(0, 1), choice.flatten()).expand(choice.numel()).view(choice.shape)
-        paid = price * asked
+        bought = known if recorded is None else known & recorded
+        price = prices.of_choice(bought[:-1].flatten(0, 1), choice.flatten()).expand(choice.numel()).view(choice.shape)
+        paid = price * (asked if recorded is None else asked & recorded.gather(1, choice.T).T)
         spent = torch.cat([torch.zeros_like(paid[:1]), paid.cumsum(0)])
         allowed = rows.available & ~known & (time < n_steps)
         if rule is not None:
-            allowed = allowed & rule.allows(spent.flatten(), prices.of(known.flatten(0, 1))).view(*spent.shape, -1)
+            allowed = allowed & rule.allows(spent.flatten(), prices.of(bought.flatten(0, 1))).view(*spent.shape, -1)
         counts = torch.cat([torch.ones_like(asked[:1]), asked])
         return States(known, allowed, choice, asked, spent, price, counts, random_known(rows.available))
 
@@ -151,7 +167,8 @@ class QLearning(WeightedObjective, nn.Module):
     def losses(self, rows: Rows, weight: Tensor, progress: Tensor) -> Iterator[Tensor]:
         epsilon = FIRST_EPSILON + (LAST_EPSILON - FIRST_EPSILON) * (progress / FALLS_WITHIN).clamp_max(1)
         with without_gradients(), evaluating(self.policy):
-            asked_at = episodes(self.policy, rows, self.prices, self.n_steps, self.rule, epsilon)
+            recorded = self.weights.recorded(rows)
+            asked_at = episodes(self.policy, rows, self.prices, self.n_steps, self.rule, epsilon, recorded)
             self.memory.push(rows, weight, asked_at)
         for _ in range(max(1, len(rows) // self.rows_per_update)):
             yield self._loss(*self.memory.sample(self.rows_per_update))
@@ -159,7 +176,7 @@ class QLearning(WeightedObjective, nn.Module):
 
     def _loss(self, rows: Rows, weight: Tensor, asked_at: Tensor) -> Tensor:
         """Of the states of these episodes, and of one random set a row: what is never visited stays predictable."""
-        states = States.of(rows, asked_at, self.prices, self.n_steps, self.rule)
+        states = States.of(rows, asked_at, self.prices, self.n_steps, self.rule, self.weights.recorded(rows))
         known = torch.cat([states.known, states.random[None]])
         mask = self.policy.mask(known, rows.present).flatten(0, 1)
         x, networks = rows.x.repeat(len(known), 1), self.policy.networks

@@ -33,7 +33,7 @@ def greedy_states(policy: Policy, rows: Rows, prices: Prices, n_states: int) -> 
     counts = torch.ones(len(rows), dtype=torch.bool, device=rows.x.device)
     for step in walk(policy, rows, prices, n_states):
         yield step.belief.outputs, step.known, counts
-        counts = step.can_ask
+        counts = step.reveals
 
 
 def random_states(policy: Policy, rows: Rows, prices: Prices, n_states: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
@@ -61,22 +61,18 @@ def fit_temperature(
     one row are no separate evidence: each row counts once, or as its weight says.
     """
     some = rows.take(evenly(len(rows), MOST_ROWS).to(rows.x.device))
-    judge = weights or StateWeights()
-    batches = []
+    judge, batches = weights or StateWeights(), []
     for batch in some.batches(policy.space.rows_at_once(some.x.device)):
         found = list(states(policy, batch, prices, n_steps + 1))
         logits, known, counts = (torch.stack(part) for part in zip(*found, strict=True))
-        batches.append((batch, logits.flatten(0, 1), known, counts))
+        judged = judge.of_predictions(batch, known, batch.row_weight)
+        batches.append((logits.flatten(0, 1), judged, (judged.weight * counts).flatten()))
     n_rows = effective_rows(None if some.weight is None else some.weight.double().cpu().numpy(), len(some))
+    total = sum(float(weight.sum()) for _, _, weight in batches)
 
     def negative_log_posterior(temperature: float) -> float:
-        total = weight = 0.0
-        for batch, logits, known, counts in batches:
-            losses, of_states = judge.predictor_losses(
-                cross_entropy, logits / temperature, batch, known, batch.row_weight
-            )
-            total += float((losses * of_states * counts).sum())
-            weight += float((of_states * counts).sum())
-        return total / weight * n_rows + math.log(temperature) ** 2 / (2 * SPREAD**2)
+        losses = ((judged.losses(cross_entropy, logits / temperature), weight) for logits, judged, weight in batches)
+        nll = sum(float((loss * weight).sum()) for loss, weight in losses)
+        return nll / total * n_rows + math.log(temperature) ** 2 / (2 * SPREAD**2)
 
     return min(CANDIDATES, key=negative_log_posterior)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -13,6 +13,20 @@ from askwise.core.rows import Rows, repeat_rows
 
 # (outputs, answers) -> the loss of each row.
 Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+class OfPredictions(NamedTuple):
+    """How predictions are judged: by which answers (all states, ...), with which weights (..., batch).
+
+    offset (all states, n_outputs): added to the outputs before they are compared.
+    """
+
+    answers: Tensor
+    weight: Tensor
+    offset: Tensor | None = None
+
+    def losses(self, loss: Loss, outputs: Tensor) -> Tensor:
+        return loss(outputs if self.offset is None else outputs + self.offset, self.answers)
 
 
 class StateWeights:
@@ -40,12 +54,16 @@ class StateWeights:
         """
         return repeat_rows(rows.target, math.prod(known.shape[:-2]))
 
+    def of_predictions(self, rows: Rows, known: Tensor, row_weight: Tensor) -> OfPredictions:
+        """How predictions in states `known` (..., batch, groups) are judged."""
+        return OfPredictions(self.targets(rows, known), self(rows, known, row_weight))
+
     def predictor_losses(
         self, loss: Loss, outputs: Tensor, rows: Rows, known: Tensor, row_weight: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """What predictions (all states, n_outputs) are judged by, and the weights of that: (..., batch) each."""
-        losses = loss(outputs, self.targets(rows, known)).view(known.shape[:-1])
-        return losses, self(rows, known, row_weight)
+        """The losses of predictions (all states, n_outputs), and the weights of these: (..., batch) each."""
+        judged = self.of_predictions(rows, known, row_weight)
+        return judged.losses(loss, outputs).view(known.shape[:-1]), judged.weight
 
     @property
     def selective_groups(self) -> list[int]:

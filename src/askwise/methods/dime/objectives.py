@@ -92,11 +92,11 @@ class JointObjective(EpisodeObjective[Episode]):
         To walk an episode is cheap beside learning from it: if only some of its steps are learnt from, the gradient is
         that of all steps on average.
         """
-        walked = self.walked(rows, epsilon=self.epsilon * (1 - progress))
+        recorded = self.weights.recorded(rows)
+        walked = self.walked(rows, epsilon=self.epsilon * (1 - progress)).only_recorded(recorded)
         if self.learn_from < self.n_steps:
             walked = walked.window(self.learn_from)
-        random_step = Episode.random_step(rows.available).only_recorded(self.weights.recorded(rows))
-        return Episode.cat([walked, random_step])
+        return Episode.cat([walked, Episode.random_step(rows.available).only_recorded(recorded)])
 
     def loss(self, rows: Rows, weight: Tensor, experience: Episode) -> Tensor:
         """The loss of the predictions in all states, and of the values of all steps."""
