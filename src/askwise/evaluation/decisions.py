@@ -29,7 +29,7 @@ THRESHOLD = 0.5
 GRID = np.arange(1, 100) / 100
 EVERYTHING = "everything asked"
 # Why a label is the one that is called.
-AS_GIVEN, BY_TRAINING, BY_ROWS = "as given", "by the labels in training", "by the labels of these rows"
+AS_GIVEN, BY_TRAINING, BY_ROWS = "as given", "chosen by the shares of labels in training", "chosen by those in these rows"
 
 
 @dataclass(frozen=True)
