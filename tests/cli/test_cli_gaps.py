@@ -42,6 +42,13 @@ def test_check_finds_them(run, lab):
     assert "--drop lactate" in said.stdout
 
 
+def test_compare_says_what_it_makes_of_them(run, lab, tmp_path):
+    words = ("--methods", "random-order", "--seeds", 1, "--epochs", 1, "--hidden", 8, "--jobs", 1, "-o", tmp_path)
+    said = run("compare", lab[0] / "cases.csv", "--target", "ill", *words, "--json")
+    assert "Methods correct it here too (--missing)" in said.stderr
+    assert "`askwise train` corrects it" not in said.stderr
+
+
 def test_info_shows_them(run, lab):
     said = run("info", lab[0] / "m.askwise")
     assert "tells (nats)" in said.stdout

@@ -40,7 +40,8 @@ def test_ask_tells_the_prediction_at_the_prevalence(saved, run):
 WRONG = {
     "--prior takes a label and its share": ["sick"],
     "did you mean 'sick'": ["sik=.1"],
-    "between 0 and 1": ["sick=3"],
+    "above 0 and below 1": ["sick=0"],
+    "give the option again for each label: --prior sick=.5 --prior well=.5": ["sick=.5,well=.5"],
     "names the label 'sick' twice": ["sick=.1", "sick=.2"],
 }
 
@@ -53,3 +54,18 @@ def test_mistakes_are_told_before_anything_is_done(saved, run, message, command)
     assert said.exit_code != 0
     assert message in said.stderr
     assert not (saved / "out.csv").exists()
+
+
+def test_a_confidence_that_the_prior_meets_is_warned_of(saved, run):
+    words = ["predict", saved / "clinic.askwise", saved / "rows.csv", "-o", saved / "out.csv", "--prior", "sick=.02"]
+    met, other = (run(*words, "--stop", f"confidence={m}|budget=3").stderr for m in (0.2, 0.05))
+    assert "a confidence of 0.2 asks nothing at this prior" in met
+    assert "entropy is 0.098 nats" in met
+    assert "asks nothing" not in other
+
+
+def test_at_a_prior_nobody_says_what_is_expected_to_be_spent(saved, run):
+    words = ["predict", saved / "clinic.askwise", saved / "rows.csv", "-o", saved / "out.csv", "--stop"]
+    plain, moved = (run(*words, "average-cost=3", *prior).stdout for prior in ([], ["--prior", "sick=.2"]))
+    assert "(expected: " in plain
+    assert "(expected: " not in moved

@@ -206,6 +206,16 @@ def test_a_text_that_turns_numbers_into_an_identifier_is_told_with_its_line(run,
     assert f"Warning: {left_out}" in said.stderr
 
 
+def test_a_column_that_is_left_out_is_not_among_the_worst_findings(run, fast):
+    table = pd.read_csv("cases.csv")
+    table["visit"] = pd.date_range("2020-01-01", periods=len(table)).strftime("%Y-%m-%d")
+    table.to_csv("t.csv", index=False)
+    said = run("train", "t.csv", "--target", "diagnosis", "--drop", "patient", *fast)
+    assert "Column 'visit' is left out" in said.stderr
+    assert said.stderr.count("'visit'") == 1
+    assert "'visit'" in run("check", "t.csv", "--target", "diagnosis", "--drop", "patient").stdout
+
+
 def test_training_goes_on_from_a_checkpoint(run, folder, fast):
     arguments = ["train", "cases.csv", "--target", "diagnosis", "--drop", "patient", "--checkpoint", "runs", *fast]
     assert run(*arguments, "--quiet").exit_code == 0

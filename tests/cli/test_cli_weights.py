@@ -68,7 +68,37 @@ def test_a_column_of_texts_can_not_be_weights(table, run, tmp_path):
     texts = pd.read_csv(table).assign(w="heavy")
     texts.to_csv(tmp_path / "texts.csv", index=False)
     said = run("train", tmp_path / "texts.csv", "-t", "y", "--weights", "w").stderr
-    assert "the column 'w' of --weights must hold numbers, it holds 'heavy'" in said
+    assert "the column 'w' of --weights must hold numbers, it holds 'heavy' in line 2" in said
+
+
+@pytest.mark.parametrize(("given", "what"), [(-1, "negative"), (None, "missing or not finite")])
+def test_a_weight_that_can_not_be_is_named_by_its_line(given, what, table, run, tmp_path):
+    frame = pd.read_csv(table)
+    frame.loc[3, "w"] = given
+    frame.to_csv(tmp_path / "wrong.csv", index=False)
+    said = run("train", tmp_path / "wrong.csv", "-t", "y", "--weights", "w").stderr
+    assert f"the column 'w' of --weights is {what} in 1 row, first in line 5" in said
+
+
+@pytest.mark.parametrize("option", ["--free", "--drop", "--split-by", "--costs"])
+def test_a_column_of_weights_is_nothing_else(option, table, run, tmp_path):
+    (tmp_path / "costs.json").write_text('{"w": 3}')
+    value = tmp_path / "costs.json" if option == "--costs" else "w"
+    said = run("train", table, "-t", "y", "--weights", "w", option, value).stderr
+    assert "the column 'w' is taken as the weights of the rows (--weights)" in said
+    assert f"leave it out of {option}" in said
+
+
+def test_evaluate_says_that_training_had_weights(model, table, run):
+    words = ("evaluate", model, table, "--bootstrap", "0", "--json")
+    assert "was trained with --weights w; give it here too" in run(*words).stderr
+    assert "was trained with" not in run(*words, "--weights", "w").stderr
+
+
+def test_train_warns_of_few_held_out_rows_under_weights(table, run, tmp_path):
+    words = ("train", table, "-t", "y", "--epochs", "1", "-o", tmp_path / "m.askwise")
+    assert "rows held out are worth" in run(*words, "--weights", "w").stderr
+    assert "rows held out are worth" not in run(*words, "--drop", "w").stderr
 
 
 def test_compare_fits_and_tests_under_weights(table, run, tmp_path):
@@ -79,3 +109,18 @@ def test_compare_fits_and_tests_under_weights(table, run, tmp_path):
     found = json.loads(said.stdout)
     assert not found["failed"]
     assert {record["method"] for record in found["results"]} >= {"dime", "boosting-best-k", "linear-lasso"}
+
+
+def test_decisions_count_rows_by_their_weights_and_say_so(model, table, run):
+    frame = pd.read_csv(table)
+    asked = ["evaluate", model, table, "--weights", "w", "--bootstrap", "0", "--stop", "budget=9"]
+    said = json.loads(run(*asked, "--json").stdout)["decisions"]
+    fitted = load(model)
+    called = fitted.predict_proba(frame[["a", "b"]])[:, list(fitted.classes_).index(said["label"])] >= 0.5
+    is_label = frame["y"] == said["label"]
+    assert said["confusion"]["called"]["is"] == frame["w"][called & is_label].sum()
+    sensitivity = np.average(called[is_label], weights=frame["w"][is_label])
+    assert said["measures"]["sensitivity"]["value"] == pytest.approx(sensitivity)
+    text = run(*asked).stdout
+    assert text.count("worth") == 2
+    assert f"--positive {said['other']}" in text

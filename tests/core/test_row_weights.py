@@ -19,9 +19,9 @@ def test_lists_series_and_whole_numbers_are_weights(given):
 WRONG = {
     "sample_weight has 2 weights for 3 rows": [1, 2],
     "sample_weight is missing or not finite in 2 rows, first in row 1": [1, np.nan, np.inf],
-    "sample_weight is negative in 1 rows, first in row 2": [1, 1, -1],
+    "sample_weight is negative in 1 row, first in row 2": [1, 1, -1],
     "sample_weight is zero in all 3 rows": [0, 0, 0],
-    "sample_weight must hold numbers, it holds .a.": ["a", "b", "c"],
+    "sample_weight must hold numbers, it holds .a. in row 0": ["a", "b", "c"],
     "sample_weight must be 1D": [[1], [1], [1]],
     "sample_weight must be 1D, a list or column of weights, was given 2": 2,
 }

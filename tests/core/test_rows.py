@@ -1,5 +1,6 @@
 """Rows that are taken, moved, copied and handed out in batches."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -139,3 +140,10 @@ def test_training_takes_any_source_and_never_needs_all_rows_at_once():
     objective = LeastSquares(line)
     Training(line, Halves(rows), rows, seed=0).stage("fit", objective, Plan(epochs=3, batch_size=2))
     assert [sorted(objective.seen[i : i + 8]) for i in (0, 8, 16)] == [list(range(8))] * 3
+
+
+def test_weights_are_copied_since_a_table_may_not_be_written_to():
+    weights = np.arange(10.0)
+    rows = make_rows().with_weight(weights)
+    weights[:] = 0
+    assert rows.weight.tolist() == list(range(10))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score
 
 from askwise import AskwiseError, Budget
 from askwise.core.tasks import Classification, Regression
 from askwise.evaluation.decisions import (
+    BY_ROWS,
+    BY_TRAINING,
     GRID,
     DecisionOptions,
     confusion,
@@ -64,6 +69,52 @@ def test_calling_everybody_is_worth_the_prevalence_less_the_others_by_the_odds()
     assert table.loc[0.25, "treat_all"] == pytest.approx(0.3 - 0.7 / 3)
     assert (table["treat_none"] == 0).all()
     assert (table["net_benefit_low"] <= table["net_benefit_high"]).all()
+
+
+def test_weights_are_repeated_rows_in_every_number():
+    rng = np.random.default_rng(3)
+    weights = rng.integers(1, 4, 20).astype(float)
+    twice = np.repeat(np.arange(20), weights.astype(int))
+    assert (confusion(CALLED, FOUND, weights) == confusion(CALLED[twice], FOUND[twice])).all(axis=None)
+    weighted, repeated = measures(CALLED, FOUND, 0.2, weights=weights), measures(CALLED[twice], FOUND[twice], 0.2)
+    assert weighted["value"].tolist() == pytest.approx(repeated["value"].tolist())
+    proba = rng.random(20)
+    curves = (
+        decision_curve(proba, proba, FOUND, weights=weights),
+        decision_curve(*(x[twice] for x in (proba, proba, FOUND))),
+    )
+    assert curves[0].to_numpy() == pytest.approx(curves[1].to_numpy())
+
+
+def test_under_unequal_weights_an_interval_is_that_of_the_draws():
+    draws, weights = bootstrap_draws(20, 200), np.where(FOUND, 1.0, 3.0) * np.arange(1, 21)
+    line = measures(CALLED, FOUND, 0.2, draws, weights=weights).loc["sensitivity"]
+    drawn = [np.average(CALLED[FOUND], weights=(draw * weights)[FOUND]) for draw in draws if (draw * FOUND).any()]
+    assert (line["low"], line["high"]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+    plain, same = (measures(CALLED, FOUND, 0.2, draws, weights=w) for w in (None, np.full(20, 3.0)))
+    assert plain.to_numpy() == pytest.approx(same.to_numpy())
+
+
+def test_the_label_to_find_does_not_change_with_the_rows(clinic, new_cases):
+    """Training says which is rarer; a test file of nearly one label only changes neither it nor metrics of it."""
+    X, y = new_cases
+    rarer = np.argmin(clinic.model_.card["prevalence"])
+    for label in clinic.classes_:
+        kept = np.flatnonzero(y == label)
+        kept = np.r_[kept, np.flatnonzero(y != label)[: len(kept) // 9]]
+        found = decide(clinic.model_, clinic.encode(X.iloc[kept]), y[kept], None, DecisionOptions(bootstrap=0))
+        assert (found.label, found.chosen) == (clinic.classes_[rarer], BY_TRAINING)
+        everything = clinic.curve(X.iloc[kept], y[kept]).sort_values("mean_cost").iloc[-1]
+        proba = clinic.predict_proba(X.iloc[kept])[:, rarer]
+        expected = average_precision_score(y[kept] == found.label, proba)
+        assert everything["average_precision"] == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_model_that_does_not_tell_the_labels_of_training_goes_by_the_rows(clinic, new_cases):
+    X, y = new_cases
+    older = replace(clinic.model_, card={})
+    found = decide(older, clinic.encode(X), y, None, DecisionOptions(bootstrap=0, stop=Budget(1)))
+    assert found.chosen == BY_ROWS
 
 
 def test_where_nobody_is_called_there_is_no_predictive_value():

@@ -194,8 +194,8 @@ def test_the_warning_says_what_is_made_of_it():
 
 
 def test_other_words_for_it_are_refused():
-    with pytest.raises(AskwiseError, match="missing must be one of 'auto', 'ignore', 'correct', 'evidence'"):
-        DimeClassifier(missing="drop").fit(*noise_lab(50))
+    with pytest.raises(AskwiseError, match=r"'Correct'; did you mean 'correct'\? allowed: 'auto', 'ignore'"):
+        DimeClassifier(missing="Correct").fit(*noise_lab(50))
 
 
 def test_a_frontier_begins_with_nothing_asked_and_known(models):

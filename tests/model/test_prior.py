@@ -113,9 +113,9 @@ def test_labels_that_are_not_named_share_the_rest_as_in_training():
 
 WRONG = {
     "unknown label in prior: 'sik'; did you mean 'sick'": {"sik": 0.1},
-    "the share of 'sick' in prior must lie between 0 and 1, was given 0": {"sick": 0},
-    "the share of 'sick' in prior must lie between 0 and 1, was given 2": {"sick": 2},
-    "the share of 'sick' in prior must lie between 0 and 1, was given '0.1'": {"sick": "0.1"},
+    "the share of 'sick' in prior must lie above 0 and below 1, was given 0": {"sick": 0},
+    "the share of 'sick' in prior must lie above 0 and below 1, was given 2": {"sick": 2},
+    "the share of 'sick' in prior must lie above 0 and below 1, was given '0.1'": {"sick": "0.1"},
     "the shares add up to 0.9; they must add up to 1": {"sick": 0.2, "well": 0.7},
     "prior must map labels to their shares, was given 0.02": 0.02,
     "prior must map labels to their shares, was given {}": {},

@@ -46,7 +46,7 @@ def test_a_kept_session_remembers_its_prevalence(site, clinic):
 
 
 @pytest.mark.parametrize(
-    ("prior", "message"), [({"sik": 0.1}, "did you mean 'sick'"), ({"sick": 2}, "between 0 and 1")]
+    ("prior", "message"), [({"sik": 0.1}, "did you mean 'sick'"), ({"sick": 2}, "above 0 and below 1")]
 )
 def test_a_wrong_prevalence_names_its_field(site, prior, message):
     reply = site.post("/v1/models/clinic/next", {"prior": prior})

@@ -75,11 +75,11 @@ def ask(
             loaded = load_for_sessions(model)
             given_rule = _given_rule(loaded, stop)
             # The same with the rule that an average cost stands for, looked up in the model's frontier.
-            rule = loaded.model_.rule(given_rule, loaded.model_.costs(prices))
+            rule = loaded.model_.rule(given_rule, loaded.model_.costs(prices), shares)
             _check_kind(model, patch_layout(loaded) is not None, image, answers, picture)
             loaded.model_.prior_shift(shares)
         note_gaps(out, loaded.model_)
-        title = f"{model.name}, " + _rule_words(given_rule, rule)
+        title = f"{model.name}, " + _rule_words(given_rule, rule, shares)
         if image is not None:
             ask_image(out, loaded.estimator, image, given_rule, prices, f"{image} by {title}", picture, shares)
             return
@@ -109,13 +109,13 @@ def _given_rule(loaded: LoadedModel, stop: str | None) -> StoppingRule | None:
     return loaded.stop if stop is None else parse_rule(stop)
 
 
-def _rule_words(given: StoppingRule | None, run: StoppingRule | None) -> str:
-    """Say when it stops, and what an average cost is expected to spend."""
+def _rule_words(given: StoppingRule | None, run: StoppingRule | None, prior: dict[str, float] | None) -> str:
+    """Say when it stops, and what an average cost is expected to spend; at another prior nobody knows."""
     from askwise.core.stopping import expected_cost
 
     if given is None:
         return "until nothing is left"
-    expected = expected_cost(run)
+    expected = None if prior else expected_cost(run)
     return f"stopping at {given}" + ("" if expected is None else f" (cases are expected to cost {expected} on average)")
 
 

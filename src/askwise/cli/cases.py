@@ -128,6 +128,7 @@ def table_cases(out: Out, path: Path, frame: pd.DataFrame, description: TableDes
 
 def prepare(out: Out, frame: pd.DataFrame, description: TableDescription) -> Cases:
     """Split the target off a table, and drop columns that are not asked: identifiers, and those that tell nothing."""
+    check_weights_apart(description)
     X, y = tables.split_target(frame, description.target, out)
     weights, X, y = tables.split_weights(X, y, description.weights, description.weights_label, out)
     split_by, X = tables.split_groups(X, description.split_by, description.split_by_label)
@@ -143,6 +144,28 @@ def prepare(out: Out, frame: pd.DataFrame, description: TableDescription) -> Cas
     questions = {name: getattr(description, name) for name in asked}
     n_unlabelled = len(frame) - len(X)
     return Cases(useful, answers, task, questions, split_by=split_by, n_unlabelled=n_unlabelled, weights=weights)
+
+
+def check_weights_apart(description: TableDescription) -> None:
+    """Raise an error if the column of weights is to be something else too."""
+    from askwise.data.tables.shared_prices import names_in
+
+    weights, label = description.weights, description.weights_label
+    uses = {
+        "free": description.free,
+        "costs": names_in(description.costs or {}),
+        "groups": [column for columns in (description.groups or {}).values() for column in columns],
+        "questions": description.questions or {},
+        "categories": description.categories or (),
+    }
+    named = {label.replace("weights", option): names for option, names in uses.items()}
+    named |= {description.drop_label: description.drop, description.split_by_label: [description.split_by or ""]}
+    for place, names in named.items():
+        if weights is not None and weights in names:
+            raise AskwiseError(
+                f"the column {weights!r} is taken as the weights of the rows ({label}), so nothing is asked of it; "
+                f"leave it out of {place}"
+            )
 
 
 def check_groups(groups: Any, label: str) -> None:

@@ -148,7 +148,8 @@ def _read_entry(out: Out, name: str, entry: Any, folder: Path) -> Dataset:
         if "metric" in entry and not isinstance(known, TableData):
             raise AskwiseError("a known distribution is shown by its own metric; leave 'metric' out")
         return replace(known, **changes)  # type: ignore[type-var]
-    frame = read_table(folder / entry["path"])
+    path = folder / entry["path"]
+    frame = tables.with_line_numbers(read_table(path), path)
     description = TableDescription(
         target=entry["target"], drop=entry.get("drop", []), costs=_read_costs(entry.get("costs"), folder),
         groups=entry.get("groups"), free=entry.get("free", []), split_by=entry.get("split_by"),

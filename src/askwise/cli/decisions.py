@@ -35,7 +35,7 @@ class DecisionChoice:
         typer.Option(
             "--positive",
             metavar="LABEL",
-            help="Two labels: which one is called; by default the second, or the first if it is clearly rarer.",
+            help="Two labels: which one is called; by default the rarer one in training.",
         ),
     ] = None
     stop: Annotated[
@@ -73,15 +73,15 @@ def _label(text: str, model: Model) -> Any:
 
 def decision_parts(d: Decisions) -> list[Any]:
     """Return what is printed: the confusion matrix, and each measure with its interval and in words."""
-    from askwise.report.decisions import in_words, title
+    from askwise.report.decisions import count_text, in_words, title, which_label
 
     counts = show.grid("", f"is {d.label}", f"is {d.other}", texts=[""])
     for key, label in {"called": d.label, "cleared": d.other}.items():
-        counts.add_row(*map(Text, [f"called {label}", *(str(n) for n in d.counts.loc[key])]))
+        counts.add_row(*map(Text, [f"called {label}", *map(count_text, d.counts.loc[key])]))
     table = show.grid("measure", "is", "in words", texts=["measure", "in words"])
     for name, words in in_words(d).items():
         table.add_row(*map(Text, [name.replace("_", " "), _value(d, name), words]))
-    return [show.titled(title(d), Group(counts, Text(""), table))]
+    return [show.titled(title(d), Group(counts, Text(""), table, Text(""), Text(which_label(d))))]
 
 
 def _value(d: Decisions, name: str) -> str:
@@ -103,6 +103,7 @@ def decision_facts(d: Decisions) -> dict[str, Any]:
     return {
         "label": d.label,
         "other": d.other,
+        "chosen": d.chosen,
         "threshold": d.threshold,
         "stopped": d.stopped,
         "persons": d.n_persons,

@@ -91,6 +91,7 @@ def evaluate(
     with command(printing) as out:
         _check_report(report, beside)
         with busy(out, f"Reading {model.name} and {cases.name}"):
+            from askwise.core.row_weights import worth_text
             from askwise.data.tables.files import read_costs
             from askwise.methods.loading import load
             from askwise.report.findings import ReportOptions
@@ -110,7 +111,8 @@ def evaluate(
         measured = measure(out, estimator, labelled, options, report)
         calibrations = measured.calibrations or calibrate(out, estimator, labelled, prices)
         n_cases = show.count(len(labelled.X), "image" if reader.has_images else "row")
-        _print_results(out, f"{model} on {n_cases} of {cases}", measured, calibrations)
+        counted = "" if labelled.weights is None else f", {worth_text(labelled.weights)}"
+        _print_results(out, f"{model} on {n_cases} of {cases}{counted}", measured, calibrations)
         files: dict[str, Any] = {"model": str(model), "data": str(cases), "rows": len(labelled.X)}
         out.result(files | _facts(measured, calibrations))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,11 +65,21 @@ class CaseReader:
         X, y = tables.split_target(frame, self._target_column(frame.columns), out)
         weights, X, y = tables.split_weights(X, y, self.weights, "--weights", out)
         model = self.estimator.model_
+        self._note_weights(X.columns, out)
         split_by, rest = tables.split_groups(X, self.split_by, f"{self.cases}, named by --split-by")
         # A column that is asked about stays where it is.
         X = X if self.split_by in model.schema.column_names else rest
         X = tables.align_columns(X, model.schema, self.cases, out, self.allow_implausible)
         return LabelledCases(X, tables.model_labels(y, model.task), split_by=split_by, weights=weights)
+
+    def _note_weights(self, columns: Collection[str], out: Out) -> None:
+        """Say that the model was trained with weights that these rows have too, and that were not asked for."""
+        trained = self.estimator.model_.card.get("weights")
+        if self.weights is None and trained is not None and trained in columns:
+            out.note(
+                f"{self.model} was trained with --weights {shlex.quote(trained)}; give it here too, "
+                "or all rows count the same"
+            )
 
     def _read_images(self, out: Out) -> LabelledCases:
         cases, source, target = self.cases, self.source, self.target

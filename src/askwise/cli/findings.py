@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 # How many findings `askwise train` prints.
 MOST_LINES = 3
 MOST_NAMES = 5
+# What a comparison makes of gaps that tell the answer.
+GAPS_COMPARED = (
+    "Methods correct it here too (--missing): rows to learn from are weighed so that being recorded says nothing. Rows "
+    "to test on are shown as recorded, and weighed."
+)
 STYLES = {"serious": "bold red", "warning": "yellow", "note": "dim"}
 
 
@@ -79,9 +85,26 @@ def read_checked_table(
     findings = table_findings(frame, description, cases)
     told_by_fit = {CHOICES} if with_gaps else {CHOICES, INFORMATIVE_GAPS}
     told = [finding for finding in findings if finding.kind not in told_by_fit]
+    told = _of_questions([_as_compared(finding) for finding in told], frame, description, cases)
     note_unpriced(out, findings)
     note_worst(out, told, show.command_line("askwise", "check", path, *options.arguments()))
     return cases, findings
+
+
+def _as_compared(finding: Finding) -> Finding:
+    """Say what a comparison makes of gaps; `askwise check` says what `askwise train` does."""
+    from askwise.data.tables.checks.informative_gaps import KIND as INFORMATIVE_GAPS
+
+    return replace(finding, advice=GAPS_COMPARED) if finding.kind == INFORMATIVE_GAPS else finding
+
+
+def _of_questions(
+    findings: Sequence[Finding], frame: pd.DataFrame, description: TableDescription, cases: Cases
+) -> list[Finding]:
+    """Leave out findings about nothing but columns that are left out, as a note has said."""
+    left_out = set(frame.columns) - set(cases.X.columns)
+    left_out -= {description.target, description.split_by, description.weights}
+    return [finding for finding in findings if not finding.columns or not left_out.issuperset(finding.columns)]
 
 
 def note_unpriced(out: Out, findings: Sequence[Finding]) -> None:

@@ -71,7 +71,8 @@ def _decide(estimator: Any, cases: LabelledCases, options: ReportOptions) -> Dec
 
     truth = estimator.check_target(cases.y)
     found = options.decisions(len(truth))
-    return decide(estimator.model_, estimator.encode(cases.X), truth, options.costs, found)
+    rows = estimator.encode(cases.X).with_weight(cases.weights)
+    return decide(estimator.model_, rows, truth, options.costs, found)
 
 
 def calibrate(out: Out, estimator: Any, cases: LabelledCases, costs: dict[str, Any] | None) -> dict[str, Calibration]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -47,6 +48,10 @@ Missing = Annotated[
 HiddenNumber = Annotated[int | None, typer.Option(min=1, hidden=True)]
 
 
+# A label and its share, as in --prior.
+_SHARE = re.compile(r"[^=]+=\s*[0-9.]+")
+
+
 def output_option(help: str, metavar: str = "FILE") -> Any:
     """Return the option -o for the file that a command writes."""
     return typer.Option("--output", "-o", metavar=metavar, help=help)
@@ -58,6 +63,12 @@ def parse_prior(given: Sequence[str] | None) -> dict[str, float] | None:
         return None
     found: dict[str, float] = {}
     for text in given:
+        parts = text.split(",")
+        if len(parts) > 1 and all(_SHARE.fullmatch(part.strip()) for part in parts):
+            again = " ".join(f"--prior {part.strip()}" for part in parts)
+            raise AskwiseError(
+                f"--prior takes one label, was given {text!r}; give the option again for each label: {again}"
+            )
         label, equals, share = text.rpartition("=")
         try:
             number = float(share)

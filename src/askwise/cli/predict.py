@@ -33,6 +33,7 @@ from askwise.core.errors import AskwiseError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from askwise.core.on_average import Interval
     from askwise.core.step import StoppingRule
     from askwise.data.tables.chunks import Chunk, ChunkedTable
     from askwise.model.model import Model
@@ -87,7 +88,7 @@ def predict(
         _check_options(model, rows, output, everything, stop, costs)
         shares = parse_prior(prior)
         with busy(out, f"Reading {model.name}"):
-            job = _prepare(model, rows, everything, stop, costs)
+            job = _prepare(model, rows, everything, stop, costs, shares)
             job = replace(job, allow_implausible=allow_implausible, prior=shares)
             # A mistake in it is told before the first row is read.
             job.model.prior_shift(shares)
@@ -121,7 +122,9 @@ def _check_options(
             raise AskwiseError(f"{output} is {what}; give another file with -o")
 
 
-def _prepare(path: Path, rows: Path, everything: bool, stop: str | None, costs: Path | None) -> _Job:
+def _prepare(
+    path: Path, rows: Path, everything: bool, stop: str | None, costs: Path | None, prior: dict[str, float] | None
+) -> _Job:
     """Read the model, its rule and prices, and the names of the columns of the rows."""
     from askwise.core.stopping import parse_rule
     from askwise.data.tables.chunks import open_table
@@ -138,7 +141,7 @@ def _prepare(path: Path, rows: Path, everything: bool, stop: str | None, costs: 
     model = estimator.model_
     prices = None if costs is None else read_costs(costs)
     # Looked up once: what an average cost stands for, and a warning about it, are the same for all rows.
-    rule = None if everything else model.rule(estimator.stop if given is None else given, model.costs(prices))
+    rule = None if everything else model.rule(estimator.stop if given is None else given, model.costs(prices), prior)
     return _Job(model, rows, open_table(rows), rule, prices, not everything)
 
 
@@ -170,7 +173,7 @@ class _Job:
         from askwise.data.tables.writing import table_writer
         from askwise.model.table_predictions import rows_at_once
 
-        summary, start = Summary(self.ask, self.rule), time.perf_counter()
+        summary, start = Summary(self.ask, self._expected()), time.perf_counter()
         chunks = self.table.chunks(rows_at_once(self.model), self.model.schema.columns, kept)
         with rows_progress(out, f"Predicting {self.rows.name}") as progress, table_writer(output) as write:
             for chunk in chunks:
@@ -192,11 +195,17 @@ class _Job:
             tables.check_allowed(found.odd, index, self.allow_implausible, REFUSED)
         return found
 
+    def _expected(self) -> Interval | None:
+        """What the rule is expected to spend on average; at another prior than training's nobody knows."""
+        from askwise.core.stopping import expected_cost
+
+        return None if self.prior else expected_cost(self.rule)
+
     def rule_facts(self) -> dict[str, Any]:
         """The rule that was run, as text, and what it was expected to spend."""
-        from askwise.core.stopping import expected_cost, rule_text
+        from askwise.core.stopping import rule_text
 
-        expected = expected_cost(self.rule)
+        expected = self._expected()
         return {
             "rule": None if self.rule is None else rule_text(self.rule),
             "expected_cost": None if expected is None else expected._asdict(),

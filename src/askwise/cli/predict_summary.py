@@ -11,7 +11,7 @@ from askwise.cli.show import format_number
 from askwise.core.errors import listed, shortened
 
 if TYPE_CHECKING:
-    from askwise.core.step import StoppingRule
+    from askwise.core.on_average import Interval
     from askwise.data.tables.column import Column
     from askwise.data.tables.odd_values import OddColumn
     from askwise.model.table_predictions import TablePredictions
@@ -21,11 +21,11 @@ MOST_TOLD, MOST_LETTERS = 5, 40
 
 
 class Summary:
-    """Counts of predicted rows. has_asked: whether questions were asked, by the rule."""
+    """Counts of predicted rows. has_asked: whether questions were asked; expected: what they should cost on average."""
 
-    def __init__(self, has_asked: bool, rule: StoppingRule | None) -> None:
+    def __init__(self, has_asked: bool, expected: Interval | None) -> None:
         self.has_asked = has_asked
-        self.rule = rule
+        self.expected = expected
         self.seconds = 0.0
         self.n_rows = 0
         self._n_with_remarks = 0
@@ -73,10 +73,7 @@ class Summary:
             out.print(self._asked_line())
 
     def _asked_line(self) -> str:
-        from askwise.core.stopping import expected_cost
-
-        expected = expected_cost(self.rule)
-        told = "" if expected is None else f" (expected: {expected})"
+        told = "" if self.expected is None else f" (expected: {self.expected})"
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in self._reasons.most_common())
         spent, asked = (format_number(total / self.n_rows) for total in (self._spent, self._n_asked))
         return f"On average {asked} questions and {spent} spent{told}; stopped: {reasons}"

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,11 +198,13 @@ def split_weights(
     label: what errors call the place that names the column.
     """
     from askwise.core.row_weights import check_row_weights
+    from askwise.data.tables.cells import row_name
 
     if weights is None:
         return None, X, y
     rest = drop_columns(X, [weights], label)
-    found = check_row_weights(X[weights], len(X), f"the column {weights!r} of {label}")
+    name = f"the column {weights!r} of {label}"
+    found = check_row_weights(X[weights], len(X), name, partial(row_name, X.index))
     assert found is not None
     kept = found > 0
     if kept.all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,8 @@ from askwise.core.errors import AskwiseError
 if TYPE_CHECKING:
     from askwise.data.tables.checks.finding import Finding
 
+# Fewer held-out rows than this, in rows of equal weight, tell little.
+FEW_HELD_OUT = 50
 EXAMPLES = """\b
 Examples:
   askwise train cases.csv --target diagnosis
@@ -75,6 +78,7 @@ def train(
         estimator, stopped_early = fit(out, labelled, training)
         estimator.save(path)
         _report(out, estimator, path, labelled, findings)
+        _warn_if_few_held_out(out, estimator.model_.card)
         _warn_if_nothing_learnt(out, estimator, stopped_early)
 
 
@@ -98,6 +102,17 @@ def _read_images(
         # Every method for images predicts classes; some predict numbers too.
         method_for(training.method.name, "classification", IMAGE)
     return image_files.read_image_cases(out, path, table, images)
+
+
+def _warn_if_few_held_out(out: Out, card: Mapping[str, Any]) -> None:
+    """Warn if the held-out rows are worth few equal ones under their weights."""
+    worth = card.get("effective_rows", {}).get("validated", FEW_HELD_OUT)
+    if worth < FEW_HELD_OUT:
+        out.note(
+            f"Warning: under their weights the {show.count(card['rows_validated'], 'row')} held out are worth "
+            f"{worth:.0f} equal ones, so what is measured on them, and the rules chosen by it, is uncertain; give more "
+            "rows, or weights that differ less"
+        )
 
 
 def _warn_if_nothing_learnt(out: Out, estimator: Any, stopped_early: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,20 @@ from askwise.core.errors import AskwiseError, shortened
 WANTED = "give one number for each row, at least 0"
 
 
-def check_row_weights(given: Any, n_rows: int, name: str = "sample_weight") -> Array | None:
-    """The weights (rows,) as float64, or an error that tells what is wrong; None, which is all equal, stays None."""
+def _by_position(row: int) -> str:
+    return f"row {row}"
+
+
+def check_row_weights(
+    given: Any, n_rows: int, name: str = "sample_weight", row_name: Callable[[int], str] = _by_position
+) -> Array | None:
+    """The weights (rows,) as float64, or an error that tells what is wrong; None, which is all equal, stays None.
+
+    row_name: what errors call the row at a position, such as the line of its file.
+    """
     if given is None:
         return None
-    weights = _numbers(given, name)
+    weights = _numbers(given, name, row_name)
     if weights.ndim != 1:
         shape = f"shape {weights.shape}" if weights.ndim else repr(given)
         raise AskwiseError(f"{name} must be 1D, a list or column of weights, was given {shape}; {WANTED}")
@@ -25,20 +35,21 @@ def check_row_weights(given: Any, n_rows: int, name: str = "sample_weight") -> A
     for is_wrong, what in ((~np.isfinite(weights), "missing or not finite"), (weights < 0, "negative")):
         if is_wrong.any():
             row = int(is_wrong.argmax())
-            raise AskwiseError(
-                f"{name} is {what} in {int(is_wrong.sum())} rows, first in row {row} ({weights[row]:g}); {WANTED}"
-            )
+            count = "1 row" if is_wrong.sum() == 1 else f"{is_wrong.sum()} rows"
+            raise AskwiseError(f"{name} is {what} in {count}, first in {row_name(row)} ({weights[row]:g}); {WANTED}")
     if n_rows and not (weights > 0).any():
         raise AskwiseError(f"{name} is zero in all {n_rows} rows, which leaves none; some must be above 0")
     return weights
 
 
-def _numbers(given: Any, name: str) -> Array:
+def _numbers(given: Any, name: str, row_name: Callable[[int], str]) -> Array:
     try:
         return np.asarray(given.to_numpy(na_value=np.nan) if hasattr(given, "to_numpy") else given, dtype=np.float64)
     except (TypeError, ValueError):
-        first = shortened(next((one for one in given if not _is_numeric(one)), given))
-        raise AskwiseError(f"{name} must hold numbers, it holds {first}; {WANTED}") from None
+        texts = ((row, one) for row, one in enumerate(given) if not _is_numeric(one))
+        row, first = next(texts, (None, given))
+        where = "" if row is None else f" in {row_name(row)}"
+        raise AskwiseError(f"{name} must hold numbers, it holds {shortened(first)}{where}; {WANTED}") from None
 
 
 def _is_numeric(value: Any) -> bool:
@@ -65,6 +76,11 @@ def effective_rows(weights: Array | None, n_rows: int) -> float:
         return float(n_rows)
     relative = weights / weights.max()
     return float(relative.sum() ** 2 / (relative**2).sum())
+
+
+def worth_text(weights: Array) -> str:
+    """Say that rows count by their weights, and how many equal rows they are worth."""
+    return f"counted by weights, worth {effective_rows(weights, len(weights)):,.0f} equal ones (Kish)"
 
 
 def rows_in_proportion(weights: Array, count: int) -> Array:

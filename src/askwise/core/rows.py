@@ -58,7 +58,7 @@ class Rows:
 
     def with_weight(self, weights: Array | None) -> Rows:
         """The same rows with these weights, (rows,); None: all count the same."""
-        return replace(self, weight=None if weights is None else torch.from_numpy(weights))
+        return replace(self, weight=None if weights is None else torch.tensor(weights))
 
     def __len__(self) -> int:
         return len(self.x)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from askwise.core.arrays import Array
 from askwise.core.capabilities import overrides_since
 from askwise.core.errors import AskwiseError, shortened
 from askwise.core.step import Signals, StoppingRule, parts_of
@@ -59,6 +60,9 @@ class Rule:
     def check(self, task: Task, policy: HasScores) -> None:
         """Raise a clear error where the rule has no meaning for this task or policy."""
 
+    def check_prior(self, shares: Array) -> None:
+        """Warn where the rule asks nothing at this prevalence of the labels, (classes,), which is not training's."""
+
     def resolve(self, frontier: Callable[[], Frontier]) -> StoppingRule:
         """The rule to run, once the model's frontier is at hand."""
         del frontier
@@ -81,6 +85,11 @@ class AnyOf(Rule):
         for part in self.parts:
             if isinstance(part, Rule):
                 part.check(task, policy)
+
+    def check_prior(self, shares: Array) -> None:
+        for part in self.parts:
+            if isinstance(part, Rule):
+                part.check_prior(shares)
 
     def resolve(self, frontier: Callable[[], Frontier]) -> AnyOf:
         return AnyOf(tuple(resolve_rule(part, frontier) for part in self.parts))

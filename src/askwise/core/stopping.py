@@ -99,6 +99,17 @@ class Confidence(NumberRule):
                 stacklevel=3,
             )
 
+    def check_prior(self, shares: Array) -> None:
+        most = -float(shares @ np.log(shares))
+        if self.m * (1 + ROUNDING) >= most:
+            warnings.warn(
+                f"a confidence of {self.m:g} asks nothing at this prior where nothing is known: the prediction is then "
+                f"the prior, whose entropy is {most:.3f} nats, sure enough before the first question; give a number "
+                f"from 0 (certain) to below {most:.3f}, or a budget",
+                AskwiseWarning,
+                stacklevel=3,
+            )
+
     def stops(self, step: Signals) -> Any:
         return step.entropy <= self.m * (1 + ROUNDING)
 

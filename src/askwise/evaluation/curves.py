@@ -19,6 +19,7 @@ from askwise.core.stopping import RULES, AverageCost, Budget, Confidence, Number
 from askwise.core.tasks import Classification, entropy, error_probability
 from askwise.core.trace import Trace
 from askwise.evaluation.intervals import bootstrap_draws, percentiles
+from askwise.evaluation.label_to_find import label_to_find
 from askwise.evaluation.metrics import coded, metrics, weighted_draws
 from askwise.evaluation.thresholds import budgets, thresholds
 from askwise.evaluation.weights import RowWeights
@@ -181,10 +182,11 @@ def cost_and_metrics(
 ) -> dict[str, float]:
     """Mean cost, mean number of groups and every metric of rows that stop at these steps of a trace."""
     outputs, spent, n_asked = trace.at(at)
+    to_find = label_to_find(model)
     return {
         "mean_cost": float(np.average(spent.double().numpy(), weights=weights)),
         "mean_groups": float(np.average(n_asked.double().numpy(), weights=weights)),
-        **metrics(model.task, model.task.decode(outputs), truth, draws, weights, persons),
+        **metrics(model.task, model.task.decode(outputs), truth, draws, weights, persons, to_find),
         **({} if draws is None else _ends({"mean_cost": spent, "mean_groups": n_asked}, draws, weights)),
     }
 

@@ -17,8 +17,10 @@ from askwise.core.stopping import parse_rule, rule_text
 from askwise.core.tasks import Classification, Task
 from askwise.evaluation.bend import suggested_rule
 from askwise.evaluation.intervals import bootstrap_draws, n_independent, percentiles, share_interval
+from askwise.evaluation.label_to_find import label_to_find
 from askwise.evaluation.metrics import coded
 from askwise.evaluation.ranked import position_to_find
+from askwise.evaluation.weights import RowWeights
 from askwise.model.model import Model
 from askwise.model.session_model import Costs
 
@@ -26,6 +28,8 @@ THRESHOLD = 0.5
 # Thresholds of a decision curve.
 GRID = np.arange(1, 100) / 100
 EVERYTHING = "everything asked"
+# Why a label is the one that is called.
+AS_GIVEN, BY_TRAINING, BY_ROWS = "as given", "chosen by the shares of labels in training", "chosen by those in these rows"
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class DecisionOptions:
     """Where decisions are looked at.
 
     threshold: from which probability on a case is called (default .5). positive: the label that is called, by default
-    that of `position_to_find`. stop: the rule that asks, by default that at the bend of the model's frontier.
+    that of `label_to_find`. stop: the rule that asks, by default that at the bend of the model's frontier.
     persons: the number of each row's person. bootstrap: draws for the intervals, 0 for none.
     """
 
@@ -63,8 +67,9 @@ class Decisions:
     """What a threshold decides on some rows.
 
     label: what is called from `threshold` on; other: the label of the others; stopped: the rule that asked, as text.
-    counts: rows by what they are called and what they are; measures: a share each, of n rows, with its interval where
-    there are draws; curve: net benefit at many thresholds; n_persons: None where rows stand by themselves.
+    counts: rows, or their weights, by what they are called and what they are; measures: a share each, of n rows, with
+    its interval where there are draws; curve: net benefit at many thresholds; n_persons: None where rows stand by
+    themselves. chosen: why it is this label. weights: how much each row counts, None if all count the same.
     """
 
     label: Any
@@ -75,6 +80,8 @@ class Decisions:
     measures: pd.DataFrame
     curve: pd.DataFrame
     n_persons: int | None
+    chosen: str = AS_GIVEN
+    weights: Array | None = None
 
 
 def has_two_classes(task: Task) -> bool:
@@ -82,14 +89,17 @@ def has_two_classes(task: Task) -> bool:
 
 
 def decide(model: Model, rows: Rows, y: Array, costs: Costs, options: DecisionOptions) -> Decisions | None:
-    """What a threshold decides where a rule has stopped; None where there are not two labels."""
+    """What a threshold decides where a rule has stopped; None where there are not two labels.
+
+    Rows count by their weights, if they have any.
+    """
     options.check(model.task)
     if not isinstance(model.task, Classification) or not has_two_classes(model.task):
         return None
     truth = coded(model.task, y)
     labels = list(model.task.labels)
-    to_find = labels[position_to_find(truth, np.ones((1, len(truth))))]
-    k = labels.index(to_find if options.positive is None else options.positive)
+    weights = None if rows.weight is None else RowWeights.of(rows).of_rows
+    k, chosen = _position(model, truth, options.positive, weights)
     rule = _rule(model, costs) if options.stop is None else options.stop
     everything = model.task.decode(model.outputs(rows))[:, k]
     stopped = everything if rule is None else _where_stopped(model, rows, rule, costs)[:, k]
@@ -102,11 +112,29 @@ def decide(model: Model, rows: Rows, y: Array, costs: Costs, options: DecisionOp
         labels[1 - k],
         threshold,
         EVERYTHING if rule is None else f"stopping at {rule_text(rule)}",
-        confusion(stopped >= threshold, found),
-        measures(stopped >= threshold, found, threshold, draws, persons),
-        decision_curve(stopped, everything, found, draws),
+        confusion(stopped >= threshold, found, weights),
+        measures(stopped >= threshold, found, threshold, draws, persons, weights),
+        decision_curve(stopped, everything, found, draws, weights),
         None if persons is None else n_independent(np.ones(len(truth), dtype=bool), persons),
+        chosen,
+        weights,
     )
+
+
+def _position(model: Model, truth: Array, positive: Any, weights: Array | None) -> tuple[int, str]:
+    """The position of the label that is called, and why it is this one."""
+    assert isinstance(model.task, Classification)
+    if positive is not None:
+        return list(model.task.labels).index(positive), AS_GIVEN
+    of_training = label_to_find(model)
+    if of_training is not None:
+        return of_training, BY_TRAINING
+    return position_to_find(truth, _each(truth, weights)[None]), BY_ROWS
+
+
+def _each(rows: Array, weights: Array | None) -> Array:
+    """The weights, or 1 for each row."""
+    return np.ones(len(rows)) if weights is None else weights
 
 
 def _rule(model: Model, costs: Costs) -> StoppingRule | None:
@@ -122,9 +150,10 @@ def _where_stopped(model: Model, rows: Rows, rule: StoppingRule, costs: Costs) -
     return proba
 
 
-def confusion(called: Array, found: Array) -> pd.DataFrame:
-    """Rows by what they are called (called, cleared) and what they are (is, is_not)."""
-    table = [[int((said & is_so).sum()) for is_so in (found, ~found)] for said in (called, ~called)]
+def confusion(called: Array, found: Array, weights: Array | None = None) -> pd.DataFrame:
+    """Rows, or the sums of their weights, by what they are called (called, cleared) and what they are (is, is_not)."""
+    count = np.ones(len(found), dtype=int) if weights is None else weights
+    table = [[count[said & is_so].sum().item() for is_so in (found, ~found)] for said in (called, ~called)]
     return pd.DataFrame(table, index=["called", "cleared"], columns=["is", "is_not"])
 
 
@@ -138,23 +167,33 @@ SHARES: dict[str, Callable[[Array, Array], tuple[Array, Array]]] = {
 
 
 def measures(
-    called: Array, found: Array, threshold: float, draws: Array | None = None, persons: Array | None = None
+    called: Array,
+    found: Array,
+    threshold: float,
+    draws: Array | None = None,
+    persons: Array | None = None,
+    weights: Array | None = None,
 ) -> pd.DataFrame:
-    """Sensitivity, specificity, both predictive values and the net benefit: value, n, and from draws low and high."""
+    """Sensitivity, specificity, both predictive values and the net benefit: value, n, and from draws low and high.
+
+    Under unequal weights no share is a plain mean of rows: its interval is that of the draws.
+    """
+    each = _each(found, weights)
+    is_plain = bool((each == each[:1]).all())
     lines: dict[str, dict[str, float]] = {}
     for name, share in SHARES.items():
         among, right = share(called, found)
         n = int(among.sum())
-        value = float(right[among].mean()) if n else np.nan
+        value = _share(each, among, right)
         lines[name] = {"value": value, "n": n}
         if draws is not None:
-            drawn = None if persons is None else np.array([_share(draw, among, right) for draw in draws])
-            ends = share_interval(value, among, drawn, persons) if n else (np.nan, np.nan)
+            needed = persons is not None or not is_plain
+            drawn = np.array([_share(draw * each, among, right) for draw in draws]) if needed else None
+            ends = share_interval(value, among, drawn, persons, is_plain) if n else (np.nan, np.nan)
             lines[name] |= {"low": ends[0], "high": ends[1]}
-    worth = [_benefit(np.ones(len(found)), called, found, threshold)]
-    lines["net_benefit"] = {"value": worth[0], "n": len(found)}
+    lines["net_benefit"] = {"value": _benefit(each, called, found, threshold), "n": len(found)}
     if draws is not None:
-        low, high = percentiles(np.array([_benefit(draw, called, found, threshold) for draw in draws]))
+        low, high = percentiles(np.array([_benefit(draw * each, called, found, threshold) for draw in draws]))
         lines["net_benefit"] |= {"low": low, "high": high}
     return pd.DataFrame(lines).T.astype({"n": int})
 
@@ -180,12 +219,14 @@ def net_benefit(probability: Array, found: Array, weight: Array, thresholds: Arr
     return np.asarray((true - thresholds / (1 - thresholds) * false) / weight.sum())
 
 
-def decision_curve(stopped: Array, everything: Array, found: Array, draws: Array | None = None) -> pd.DataFrame:
+def decision_curve(
+    stopped: Array, everything: Array, found: Array, draws: Array | None = None, weights: Array | None = None
+) -> pd.DataFrame:
     """Net benefit at many thresholds, with its interval, that with everything asked, of calling all, and nobody."""
-    ones = np.ones(len(found))
-    table = pd.DataFrame({"threshold": GRID, "net_benefit": net_benefit(stopped, found, ones)})
+    each = _each(found, weights)
+    table = pd.DataFrame({"threshold": GRID, "net_benefit": net_benefit(stopped, found, each)})
     if draws is not None:
-        drawn = np.array([net_benefit(stopped, found, draw) for draw in draws])
+        drawn = np.array([net_benefit(stopped, found, draw * each) for draw in draws])
         table["net_benefit_low"], table["net_benefit_high"] = np.quantile(drawn, [0.025, 0.975], axis=0)
-    table["everything_asked"] = net_benefit(everything, found, ones)
-    return table.assign(treat_all=net_benefit(ones, found, ones), treat_none=0.0)
+    table["everything_asked"] = net_benefit(everything, found, each)
+    return table.assign(treat_all=net_benefit(np.ones(len(found)), found, each), treat_none=0.0)

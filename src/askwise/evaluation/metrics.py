@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from askwise.evaluation.ranked import auroc as auroc
 from askwise.evaluation.ranked import average_precision, rows_to_find, sensitivity_at_90_specificity
 from askwise.evaluation.ranked import without_last_bits as without_last_bits
 
-MetricFunction = Callable[[Array, Array, Array], Array]
+MetricFunction = Callable[..., Array]
 Fact = TypeVar("Fact")
 
 # Of confidence, of predictions and of estimates: so many bins.
@@ -38,6 +39,7 @@ class Metric:
     has_interval: False where drawing rows again can only raise it. two_classes: it is one of two classes only.
     share_of: (answers, weights) -> the rows, a bool each, that it is a share of; None where it is no share of rows.
     is_plain: that share is the mean of right and wrong rows, so that Wilson's interval holds.
+    of_label: of two classes it is that of one label; function and share_of also take its position, `to_find`.
     """
 
     function: MetricFunction
@@ -48,11 +50,19 @@ class Metric:
     on_terminal: bool = True
     has_interval: bool = True
     two_classes: bool = False
-    share_of: Callable[[Array, Array], Array] | None = None
+    share_of: Callable[..., Array] | None = None
     is_plain: bool = False
+    of_label: bool = False
 
     def __call__(self, predictions: Array, answers: Array, weights: Array) -> Array:
         return self.function(predictions, answers, weights)
+
+    def for_label(self, to_find: int | None) -> Metric:
+        """The same metric of the label at this position; None, or a metric of no label: as it is."""
+        if to_find is None or not self.of_label:
+            return self
+        share_of = None if self.share_of is None else partial(self.share_of, to_find=to_find)
+        return replace(self, function=partial(self.function, to_find=to_find), share_of=share_of)
 
     @property
     def name(self) -> str:
@@ -149,7 +159,7 @@ METRICS: dict[str, dict[str, Metric]] = {
             expected_calibration_error, False, "Calibration error (ECE)", on_terminal=False, has_interval=False
         ),
         "average_precision": Metric(
-            average_precision, True, "Average precision", "average precision", on_terminal=False
+            average_precision, True, "Average precision", "average precision", on_terminal=False, of_label=True
         ),
         "sensitivity_at_90_specificity": Metric(
             sensitivity_at_90_specificity,
@@ -160,6 +170,7 @@ METRICS: dict[str, dict[str, Metric]] = {
             on_terminal=False,
             two_classes=True,
             share_of=rows_to_find,
+            of_label=True,
         ),
     },
     "regression": {
@@ -216,11 +227,13 @@ def metrics(
     draws: Array | None = None,
     weights: Array | None = None,
     persons: Array | None = None,
+    to_find: int | None = None,
 ) -> dict[str, float]:
     """Every metric of the task, those that lead first; with bootstrap draws also 95 % intervals, but of ECE.
 
     Intervals are called `<metric>_low` and `_high`. weights: of the rows, (rows,); those of weight 0 are as if they
-    were not there. persons: the number of each row's person, where draws are of those.
+    were not there. persons: the number of each row's person, where draws are of those. to_find: the position of the
+    label of two that is to be found, by default as the rows say.
     """
     if weights is None:
         weights = np.ones(len(y))
@@ -228,7 +241,8 @@ def metrics(
         kept = weights > 0
         draws, persons = None if draws is None else draws[:, kept], None if persons is None else persons[kept]
         answer, y, weights = answer[kept], y[kept], weights[kept]
-    known, result = metrics_in_order(task, y), {}
+    known = {name: metric.for_label(to_find) for name, metric in metrics_in_order(task, y).items()}
+    result: dict[str, float] = {}
     drawn: dict[str, list[Array]] = {name: [] for name, metric in known.items() if metric.has_interval}
     for some in weighted_draws(draws, weights):
         for name, found in drawn.items():

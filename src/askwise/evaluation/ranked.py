@@ -26,9 +26,14 @@ def position_to_find(y: Array, weights: Array) -> int:
     return 0 if total[y == 0].sum() < CLEARLY_RARER * total.sum() else 1
 
 
-def rows_to_find(y: Array, weights: Array) -> Array:
-    """Whether each row has the label to find."""
-    return np.asarray(y == position_to_find(y, weights))
+def _position(y: Array, weights: Array, to_find: int | None) -> int:
+    """The position that is given, else that of the rows."""
+    return position_to_find(y, weights) if to_find is None else to_find
+
+
+def rows_to_find(y: Array, weights: Array, to_find: int | None = None) -> Array:
+    """Whether each row has the label to find. to_find: its position, if the rows are not to tell it."""
+    return np.asarray(y == _position(y, weights, to_find))
 
 
 def auroc(proba: Array, y: Array, weights: Array) -> Array:
@@ -38,23 +43,24 @@ def auroc(proba: Array, y: Array, weights: Array) -> Array:
     return _mean_over_classes(_auroc_of_one, proba, y, weights)
 
 
-def average_precision(proba: Array, y: Array, weights: Array) -> Array:
+def average_precision(proba: Array, y: Array, weights: Array, to_find: int | None = None) -> Array:
     """Mean precision over the rows to find, from the surest on: the area under the precision-recall curve, by steps.
 
-    Of two classes it is that of the label to find (`position_to_find`); of several the mean over those that occur.
+    Of two classes it is that of the label at position to_find, by default of `position_to_find`; of several the mean
+    over those that occur.
     """
     if proba.shape[1] == 2:
-        k = position_to_find(y, weights)
+        k = _position(y, weights, to_find)
         return _average_precision_of_one(proba[:, k], y == k, weights)
     return _mean_over_classes(_average_precision_of_one, proba, y, weights)
 
 
-def sensitivity_at_90_specificity(proba: Array, y: Array, weights: Array) -> Array:
+def sensitivity_at_90_specificity(proba: Array, y: Array, weights: Array, to_find: int | None = None) -> Array:
     """The largest share of the rows to find that a threshold finds while it clears at least 90 % of the others.
 
-    Of two classes; the label to find is that of `position_to_find`.
+    Of two classes; the label to find is that at position to_find, by default that of `position_to_find`.
     """
-    k = position_to_find(y, weights)
+    k = _position(y, weights, to_find)
     found, false = _found_from_the_top(proba[:, k], y == k, weights)
     clears = false <= (1 - SPECIFICITY) * false[:, -1:] * (1 + 1e-9)
     both = (found[:, -1] > 0) & (false[:, -1] > 0)

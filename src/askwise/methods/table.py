@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, validate_data
 from torch import nn
 
 from askwise.core.arrays import Array
-from askwise.core.errors import AskwiseError, listed
+from askwise.core.errors import AskwiseError, unknown_name
 from askwise.core.features import FeatureSpace
 from askwise.core.policy import Policy
 from askwise.core.rows import Rows
@@ -72,7 +72,7 @@ class TableMethod(NeuralMethod):
         check_whole_or_none("hidden", self.hidden)
         check_whole("layers", self.layers)
         if self.missing not in MISSING:
-            raise AskwiseError(f"missing must be one of {listed(MISSING)}, was given {self.missing!r}")
+            raise unknown_name("setting of missing:", self.missing, MISSING)
         if self.encoding not in ENCODINGS:
             check_whole_or_named("encoding", self.encoding, ENCODINGS, least=2)
         if self.dropout is not None and not 0 <= self.dropout < 1:

@@ -137,9 +137,11 @@ class Model(SessionModel):
         self, rows: Rows, stop: StoppingRule | None, costs: Costs = None, index: Any = None, prior: Prior = None
     ) -> Acquisition:
         prices = self.costs(costs)
-        rule = self.rule(stop, prices)
+        rule = self.rule(stop, prices, prior)
         trace = self.trace(rows, [rule], prices, walked_by=rule, shift=self.prior_shift(prior))
-        return replace(self.acquisition(trace, trace.stops[0], index), expected_cost=expected_cost(rule))
+        return replace(
+            self.acquisition(trace, trace.stops[0], index), expected_cost=None if prior else expected_cost(rule)
+        )
 
     def acquisition(self, trace: Trace, stop: Stop, index: Any = None) -> Acquisition:
         outputs, spent, n_asked = trace.at(stop.at)

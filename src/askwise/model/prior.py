@@ -58,5 +58,7 @@ def _share(label: Any, share: Any) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number < 1:
-        raise AskwiseError(f"the share of {label!r} in prior must lie between 0 and 1, was given {shortened(share)}")
+        raise AskwiseError(
+            f"the share of {label!r} in prior must lie above 0 and below 1, was given {shortened(share)}"
+        )
     return number

@@ -14,6 +14,7 @@ from askwise.core.belief import OneRow
 from askwise.core.errors import AskwiseError, shortened
 from askwise.core.prior import PriorShift
 from askwise.core.ranking import Ranking
+from askwise.core.rule import Rule
 from askwise.core.step import StoppingRule
 from askwise.core.stopping import check_rule, resolve_rule
 from askwise.core.tasks import Classification, Task
@@ -122,11 +123,14 @@ class SessionModel:
         count = f" ({len(other)} prices differ)" if len(other) > 1 else ""
         return f"{shortened(name)} costs {cost:.12g} here and {was:.12g} in training{count}"
 
-    def rule(self, stop: StoppingRule | None, costs: tuple[float, ...]) -> StoppingRule | None:
-        """The rule to run: checked against the task and the scores, with what an average cost stands for."""
+    def rule(self, stop: StoppingRule | None, costs: tuple[float, ...], prior: Prior = None) -> StoppingRule | None:
+        """The rule to run: checked against the task, the scores and the prior, with what an average cost stands for."""
         if stop is None:
             return None
         check_rule(stop, self.task, self)
+        shift = self.prior_shift(prior)
+        if shift is not None and isinstance(stop, Rule):
+            stop.check_prior(self._prevalence() * np.exp(shift.added))
         return resolve_rule(stop, lambda: self._average_costs(costs))
 
     def _average_costs(self, costs: tuple[float, ...]) -> pd.DataFrame:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
 
-from askwise.evaluation.decisions import Decisions
+from askwise.core.row_weights import worth_text
+from askwise.evaluation.decisions import AS_GIVEN, Decisions
 from askwise.report.page import Picture, escaped, html_picture, html_table, picture_of
 from askwise.report.plots import decisions as plots
 
@@ -40,7 +42,7 @@ def section(d: Decisions | None, pictures: Mapping[str, Picture]) -> str:
     if d is None:
         return ""
     counts = [
-        [f"called {label}", *(str(n) for n in d.counts.loc[key])]
+        [f"called {label}", *map(count_text, d.counts.loc[key])]
         for key, label in {"called": d.label, "cleared": d.other}.items()
     ]
     words = in_words(d)
@@ -54,7 +56,7 @@ def section(d: Decisions | None, pictures: Mapping[str, Picture]) -> str:
     return "\n".join(
         [
             "<h2>What a threshold decides</h2>",
-            f"<p>{escaped(title(d))}.</p>",
+            f"<p>{escaped(title(d))}. {escaped(which_label(d))}</p>",
             html_table(["", f"is {d.label}", f"is {d.other}"], counts),
             html_table(["Measure", "In words", "Value", *ends], lines, words=2),
             html_picture(pictures["decision_curve"], caption),
@@ -65,13 +67,25 @@ def section(d: Decisions | None, pictures: Mapping[str, Picture]) -> str:
 def title(d: Decisions) -> str:
     """What is called, from where on, and what the intervals count."""
     persons = "" if d.n_persons is None else f"; intervals of {d.n_persons} persons"
-    return f"Called {d.label} from a probability of {d.threshold:g} on, {d.stopped}{persons}"
+    weights = "" if d.weights is None else f"; cases {worth_text(d.weights)}"
+    return f"Called {d.label} from a probability of {d.threshold:g} on, {d.stopped}{persons}{weights}"
+
+
+def which_label(d: Decisions) -> str:
+    """Which label is to be found and why it is this one, and how to have the other."""
+    if d.chosen == AS_GIVEN:
+        return f"The label to find, {d.label}, is that of --positive."
+    return f"The label to find is {d.label}, {d.chosen}; for the other: --positive {shlex.quote(str(d.other))}."
+
+
+def count_text(count: float) -> str:
+    """A number of rows as it is; a sum of weights with four digits, or whole."""
+    return f"{count:.0f}" if count == round(count) or count >= 1000 else f"{count:.4g}"
 
 
 def in_words(d: Decisions) -> dict[str, str]:
     """Each measure as a sentence about a hundred cases."""
     label, other = d.label, d.other
-    n = d.measures["n"]
     called = {
         "sensitivity": (f"that are {label}", f"called {label}"),
         "specificity": (f"that are {other}", f"called {other}"),
@@ -79,7 +93,7 @@ def in_words(d: Decisions) -> dict[str, str]:
         "negative_predictive_value": (f"called {other}", other),
     }
     words = {name: _of_hundred(float(d.measures.loc[name, "value"]), *parts) for name, parts in called.items()}
-    share, odds = n["sensitivity"] / n["net_benefit"], d.threshold / (1 - d.threshold)
+    share, odds = d.counts["is"].sum() / d.counts.to_numpy().sum(), d.threshold / (1 - d.threshold)
     worth = share - (1 - share) * odds
     words["net_benefit"] = f"calling everybody {label}: {worth:.4f}; calling nobody: 0"
     return words

@@ -14,6 +14,7 @@ import pandas as pd
 
 from askwise._version import __version__
 from askwise.core.errors import AskwiseError
+from askwise.core.row_weights import worth_text
 from askwise.data.tables.gaps import missing_of_card
 from askwise.data.whole_file import whole_file
 from askwise.evaluation import summaries
@@ -131,7 +132,9 @@ def _page(
         subject=f"<p>{escaped(subject)}</p>" if subject else "",
         target=f"Predicts <strong>{escaped(f.target)}</strong>. " if f.target else "",
         made=date.today().isoformat(),
-        cases=counted(f.n_cases, "case") + ("" if f.n_persons is None else f" of {counted(f.n_persons, 'person')}"),
+        cases=counted(f.n_cases, "case")
+        + ("" if f.n_persons is None else f" of {counted(f.n_persons, 'person')}")
+        + ("" if f.weights is None else f", {worth_text(f.weights)}"),
         questions=counted(len(f.prices), "question"),
         version=escaped(__version__),
         cards=sections.cards(f),

@@ -89,7 +89,7 @@ class ServedModel:
         rule = self.stop if stop is None else _locate_errors("stop", parse_rule, stop)
         with _warnings_lock, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AskwiseWarning)
-            ready = _locate_errors("stop", self.model.rule, rule, all_costs)
+            ready = _locate_errors("stop", self.model.rule, rule, all_costs, shares)
         return Terms(ready, prices, tuple(dict.fromkeys(str(w.message) for w in caught)), shares)
 
     def new_session(self, terms: Terms) -> Session:

@@ -66,7 +66,7 @@ class Session:
         if stop is None and not isinstance(model, SessionModel):
             stop = model.stop
         self._costs = self.model.costs(costs)
-        self.rule = self.model.rule(stop, self._costs)
+        self.rule = self.model.rule(stop, self._costs, prior)
         self._shift = self.model.prior_shift(prior)
         self._in_tensors = not takes_arrays(self.rule)
         self._prices = Prices.array(self._costs)
