@@ -29,7 +29,8 @@ THRESHOLD = 0.5
 GRID = np.arange(1, 100) / 100
 EVERYTHING = "everything asked"
 # Why a label is the one that is called.
-AS_GIVEN, BY_TRAINING, BY_ROWS = "as given", "chosen by the shares of labels in training", "chosen by those in these rows"
+AS_GIVEN, BY_TRAINING = "as given", "chosen by the shares of labels in training"
+BY_ROWS = "chosen by those in these rows"
 
 
 @dataclass(frozen=True)
