@@ -42,7 +42,9 @@ def metric_of(name: str) -> str:
 
 def measure_own(args: argparse.Namespace, name: str, mode: str, seed: int) -> dict[str, Any]:
     data = rows_of(args, name, seed)
-    model = estimator(args, DimeClassifier, seed, missing=mode).fit(data.x, data.y, eval_set=data.validation)
+    some = slice(args.rows)
+    model = estimator(args, DimeClassifier, seed, missing=mode)
+    model.fit(data.x.iloc[some], data.y[some], eval_set=data.validation)
     x, y = data.evaluated(args.on)
     kinds = {"recorded": False, "reweighted": True}
     found = {kind: area(model.curve(x, y, reweighted=so), metric_of(name)) for kind, so in kinds.items()}
@@ -69,12 +71,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     options.add_data("data", "folder with the tables")
     options.add("--own", nargs="*", choices=TABLES, default=list(OWN_GAPS), smoke=["spam"])
     options.add("--chance", nargs="*", choices=TABLES, default=list(BY_CHANCE), smoke=["keel_pima"])
+    options.add_argument("--rows", type=int, help="of a table with gaps of its own, learn from the first N rows")
     args = options.read(argv)
     runs, seeds = Runs(args), range(args.seeds)
     own = Table(["table", "missing=", "area as recorded", "reweighted", "flagged", "effective rows"])
     for name in args.own:
         for mode in MODES:
-            found = [runs.get(f"{name}-{mode}-{s}", partial(measure_own, args, name, mode, s)) for s in seeds]
+            some = "" if args.rows is None else f"{args.rows}-rows-"
+            found = [runs.get(f"{name}-{mode}-{some}{s}", partial(measure_own, args, name, mode, s)) for s in seeds]
             rows = [run["effective_rows"] for run in found if "effective_rows" in run]
             areas = [shown([run[kind] for run in found], 4) for kind in ("recorded", "reweighted")]
             own.add([name, mode, *areas, found[0]["flagged"], f"{np.mean(rows):,.0f}" if rows else ""])
