@@ -143,3 +143,19 @@ def test_groups_of_all_rows_and_answers_without_rows_give_finite_weights():
     model = PresenceModel.fit(present, y, 3)
     assert np.isfinite(model.logits).all()
     assert np.isfinite(model.log_answer).all()
+
+
+def test_what_a_column_that_all_rows_have_explains_is_not_the_answers():
+    rng = np.random.default_rng(0)
+    coma = rng.normal(size=N)
+    y = (rng.random(N) < expit(2 * coma)).astype(np.int64)
+    present = np.column_stack([rng.random(N) < expit(-coma), rng.random(N) < 0.5, np.ones(N, bool)])
+    rows = rows_of(present, y)
+    rows.x[:, 2] = torch.from_numpy(coma).float()
+    weights = GapWeights.fit(SPACE, TASK, ["a"], rows)
+    judged = weights.of_predictions(rows, states("a", N), rows.row_weight)
+    assert float(judged.offset.abs().mean()) < 0.05
+    # Rows that have the group are weighed until they are like all rows.
+    has = rows.present[:, 0]
+    assert float(rows.x[has, 2].mean()) < -0.2
+    assert abs(float((judged.weight * rows.x[:, 2])[has].sum() / judged.weight[has].sum())) < 0.1
