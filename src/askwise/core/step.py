@@ -74,7 +74,7 @@ class Step:
     @property
     def bought(self) -> Any:
         """The groups that were paid, (batch, groups): those that are known, but not those that were asked in vain."""
-        return self.known if self.recorded is None else self.known & self.recorded
+        return bought(self.known, self.recorded)
 
     @property
     def reveals(self) -> Any:
@@ -156,6 +156,11 @@ def propose(
     return choose(belief, known, open_, candidates, spent, prices, ranking, recorded)
 
 
+def bought(known: Any, recorded: Any) -> Any:
+    """The groups of `known` that were paid; recorded: as in Step."""
+    return known if recorded is None else known & recorded
+
+
 def askable(
     known: Any, available: Any, spent: Any, prices: Prices, rule: StoppingRule | None, recorded: Any = None
 ) -> tuple[Any, Any]:
@@ -164,8 +169,7 @@ def askable(
     allows = getattr(rule, "allows", None)
     if allows is None:
         return open_, open_
-    bought = known if recorded is None else known & recorded
-    return open_, both(open_, allows(spent, prices.of(bought)))
+    return open_, both(open_, allows(spent, prices.of(bought(known, recorded))))
 
 
 def choose(
@@ -179,7 +183,7 @@ def choose(
     recorded: Any = None,
 ) -> Step:
     """The step that chooses the best of the candidates (batch, groups)."""
-    costs = prices.of(known if recorded is None else known & recorded)
+    costs = prices.of(bought(known, recorded))
     values = ranks = mask_with_neg_inf(ranking.values(belief, costs), candidates)
     best, choice = most, _ = largest(values)
     if belief.ahead is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from askwise.core.arrays import Array
+from askwise.core.step import bought
 from askwise.data.tables.schema import Schema
 
 
@@ -35,7 +36,7 @@ class Row:
     @property
     def bought(self) -> Array:
         """The groups that were paid."""
-        return self.known if self.recorded is None else self.known & self.recorded
+        return np.asarray(bought(self.known, self.recorded))
 
     def settle(self, group: str, known: bool) -> None:
         """A group is known from now on, or can't be had, which is an answer too if the model takes it for evidence."""

@@ -253,18 +253,21 @@ class Session:
         # What was told is what is known: a column is present only if it is free or its group is known.
         belief = self._beliefs.belief(row.x, row.present)
         belief = belief if self._shift is None else self._shift.belief(belief)
-        said = [part for part in belief if part is not None]
         # Copies: a step stays as it is when the row changes.
-        recorded = [] if row.recorded is None else [row.recorded.copy()]
-        parts = [row.known.copy(), row.available.copy(), np.array([self.spent]), *said, *recorded]
+        state: list[Any] = [row.known.copy(), row.available.copy(), np.array([self.spent])]
+        recorded = None if row.recorded is None else row.recorded.copy()
         if self._in_tensors:
-            import torch
-
-            parts = [torch.from_numpy(np.array(part)).to(self.model.device) for part in parts]
-        known, available, spent, *said = parts
-        belief, asked_in_vain = Belief(*said[: len(said) - len(recorded)]), said[len(said) - len(recorded) :]
+            state, belief = [self._tensor(part) for part in state], Belief(*map(self._tensor, belief))
+            recorded = self._tensor(recorded)
+        known, available, spent = state
         prices, ranking = self._rule_prices, self.model.ranking
-        return propose(belief, known, available, spent, prices, self.rule, ranking, *asked_in_vain)
+        return propose(belief, known, available, spent, prices, self.rule, ranking, recorded)
+
+    def _tensor(self, part: Any) -> Any:
+        """An array as a tensor, for rules of a user's own; None stays None."""
+        import torch
+
+        return None if part is None else torch.from_numpy(np.array(part)).to(self.model.device)
 
     def _prices_for_rule(self) -> Prices:
         """Costs as the rule takes them: numpy arrays, or tensors for rules of a user's own."""

@@ -14,7 +14,7 @@ from askwise.core.belief import Belief
 from askwise.core.policy import Policy
 from askwise.core.prices import Prices
 from askwise.core.rows import Rows
-from askwise.core.step import propose
+from askwise.core.step import bought, propose
 from askwise.core.stopping import Budget
 from askwise.core.tasks import Task
 from askwise.core.tensors import evaluating
@@ -89,13 +89,13 @@ class States(NamedTuple):
         now = asked_at == time[:-1]
         asked = any_in_row(now.flatten(0, 1)).view(n_steps, -1)
         choice = now.view(torch.uint8).argmax(2)
-        bought = known if recorded is None else known & recorded
-        price = prices.of_choice(bought[:-1].flatten(0, 1), choice.flatten()).expand(choice.numel()).view(choice.shape)
+        owned = bought(known, recorded)
+        price = prices.of_choice(owned[:-1].flatten(0, 1), choice.flatten()).expand(choice.numel()).view(choice.shape)
         paid = price * (asked if recorded is None else asked & recorded.gather(1, choice.T).T)
         spent = torch.cat([torch.zeros_like(paid[:1]), paid.cumsum(0)])
         allowed = rows.available & ~known & (time < n_steps)
         if rule is not None:
-            allowed = allowed & rule.allows(spent.flatten(), prices.of(bought.flatten(0, 1))).view(*spent.shape, -1)
+            allowed = allowed & rule.allows(spent.flatten(), prices.of(owned.flatten(0, 1))).view(*spent.shape, -1)
         counts = torch.cat([torch.ones_like(asked[:1]), asked])
         return States(known, allowed, choice, asked, spent, price, counts, random_known(rows.available))
 
